@@ -16,7 +16,7 @@ from random import Random
 from statistics import fmean
 
 from benchmarks._players import Players
-from getstep_server.formats.sprt import Sprt
+from getstep.sprt import Sprt
 
 ALPHA = BETA = 0.05
 MAX_PAIRS = 10_000

@@ -31,6 +31,7 @@ from .client.settings import (
     find_token,
 )
 from .conventions import CONVENTIONS
+from .sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from .text import Console, as_started, command_word
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
@@ -81,6 +82,11 @@ Your bot and its opponent are a process each. A bot that hangs, crashes or print
 its turn as in a contest, and you read where it was. A bot whose process has ended is started again for the
 next game.
 
+With --sprt, it compares two bots: it plays pairs of games with swapped colours, and stops as soon as a
+sequential test decides if yours is stronger. You get the difference in Elo with its 95 % interval, and how
+often each won from each side. To tell 50 Elo from 0 takes about 130 pairs. Bots that repeat their moves need
+other boards (--option size=6-16) or random choices; the result says so.
+
 examples:
   getstep practice my_bot.py
   getstep practice my_bot.py --against mcts --games 4 --open
@@ -88,6 +94,7 @@ examples:
   getstep practice MyBot.java --against ./last_week
   getstep practice --game hop -- java -cp . MyBot
   getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
+  getstep practice new.py --against old.py --sprt
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --human
@@ -387,7 +394,12 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
     )
-    parser.add_argument("--games", type=int, help="how many games (default 10; 1 with --human)")
+    most = f"how many games (default 10; 1 with --human; with --sprt at most {2 * MOST_PAIRS})"
+    parser.add_argument("--games", type=int, help=most)
+    parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
+    for name, meaning in MEANINGS.items():
+        text = meaning.replace("of A to B", "of your bot to its opponent")
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{text} (default: {DEFAULTS[name]:g})")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
     parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
     parser.add_argument("--watch", action="store_true", help="draw the games while they are played")

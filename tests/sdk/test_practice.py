@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import threading
@@ -25,6 +26,7 @@ from getstep.local_matches.results import wilson
 from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Entrant, Plan, entrant, find_game
 from getstep.referee import STALLED_MISSES
+from getstep.sprt import Sprt
 from getstep_engines import GAMES, Game, State, Touched
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -299,6 +301,48 @@ def test_equal_games_are_said_to_be_equal() -> None:
     assert "Only 2 of the 4 games differ: both bots repeat their moves." in str(play(first_legal, games=4))
 
 
+def compare(games: int, screen: Screen | None = None, **options: int | str) -> Results:
+    """Compare a legal bot with one that loses each game at once: the moves of all pairs on a board are the same."""
+    test = Sprt(0, 400)
+    plan = Plan(GAMES["pseudo_tonga"], games, options={"size": 6, **options}, seed=1, test=test)
+    return series.run(plan, entrant(first_legal), entrant(_raises), screen or Screen(None, games, test=test))
+
+
+def test_a_comparison_stops_when_it_is_sure_and_says_how_sure_and_from_which_side() -> None:
+    out = io.StringIO()
+    results = compare(100, Screen(out, 100, test=Sprt(0, 400)), size="6-16")
+    said = " ".join(str(results).split())
+    pairs = len(results.matches) // 2
+    assert results.test
+    assert (results.test.verdict, 2 < pairs < 20, results.stopped) == ("H1", True, False)
+    assert out.getvalue().count("\n") == pairs
+    assert "Game 1" not in out.getvalue()
+    assert f" {pairs} pairs: {2 * pairs} won, 0 drawn, 0 lost (100.0%), Elo +∞ [+" in said
+    assert f"H1 after {pairs} pairs: first_legal is stronger than _raises (+400 Elo rather than +0; 5%" in said
+    assert f"As the first player: {pairs} won As the second player: {pairs} won" in said
+    assert "--option" not in said  # the boards differ already
+    assert results.elo
+    assert results.elo[0] > results.elo[1] > 0
+
+
+def test_a_comparison_of_bots_that_repeat_their_moves_says_what_it_needs() -> None:
+    said = " ".join(str(compare(4)).split())
+    assert "Not decided after 2 pairs: the LLR is still between its bounds. Allow more with --games." in said
+    assert "! All 2 pairs are copies of 1 pair, move for move." in said
+    assert "A comparison needs --option size=6-16, which draws a board for each pair, or bots that choose" in said
+
+
+def test_a_comparison_that_is_stopped_counts_whole_pairs() -> None:
+    class Stops(Screen):
+        def end(self, match: PlayedMatch) -> None:
+            if match.number == 3:
+                raise KeyboardInterrupt
+
+    results = compare(100, Stops(None, 100))
+    assert "1 pair: 2 won, 0 drawn, 0 lost" in str(results)
+    assert "Not decided after 1 pair: the LLR is still between its bounds.\n" in str(results)
+
+
 def test_jupyter_shows_the_report_and_the_replay() -> None:
     shown = play(first_legal, games=1)._repr_html_()
     assert shown.startswith("<pre>first_legal against first_legal, linkage:")
@@ -564,6 +608,10 @@ _TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
         (("greedy", "--game", "hop", "--games", "0"), "games: expected a number from 1"),
         (("greedy", "--game", "hop", "--limit", "nan"), "limit: expected seconds"),
         (("greedy", "--game", "hop", "--option", "size=10"), "options: hop has no option 'size'"),
+        (("greedy", "--game", "hop", "--elo1", "3"), "--elo1 3: there is no test without --sprt"),
+        (("greedy", "--game", "hop", "--sprt", "--elo1", "-3"), "--sprt: elo0 = 0.0, elo1 = -3.0, expected"),
+        (("greedy", "--game", "hop", "--sprt", "--games", "3"), "games: a test counts pairs, so expected an even"),
+        (("greedy", "--game", "hop", "--sprt", "--human"), "--sprt compares two bots"),
         ((*_TONGA, "size=9"), "options: size is 9; expected a whole number from 6 to 16 in steps of 2"),
         ((*_TONGA, "size=7-16"), "options: size is '7-16'; expected a whole number from 6 to 16 in steps of 2, or"),
         ((*_TONGA, "size"), "--option: expected NAME=NUMBER, such as size=10 or size=6-16 ('size')"),
@@ -600,7 +648,7 @@ def test_practice_does_not_start_while_the_bot_is_loaded(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty")
-@pytest.mark.parametrize("more", [("--watch",), ("--human",), ()])
+@pytest.mark.parametrize("more", [("--watch",), ("--human",), ("--sprt", "--games", "2"), ()])
 def test_in_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
     from tests.support.terminal import run_in_terminal
 
@@ -610,7 +658,8 @@ def test_in_a_terminal(tmp_path: Path, more: tuple[str, ...]) -> None:
     assert code == (0 if more == ("--human",) else 1)
     assert "bot.py against " in shown
     assert ("\x1b[H" in shown) == (more == ("--watch",))
-    assert ("Move 2" in shown) == (more != ())
+    assert ("Move 2" in shown) == (more in [("--watch",), ("--human",)])
+    assert ("Game 2 of 2, move 0 | LLR 0.00 [-2.94, 2.94] | " in shown) == ("--sprt" in more)
 
 
 class SlowToTell(Player):

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from getstep.sprt import REMEMBERED, Sprt, _ratio
 from getstep_server.formats import Pairing, Played
 from getstep_server.formats.duel import MOST_PAIRS, DuelOptions
-from getstep_server.formats.sprt import REMEMBERED, Sprt, _ratio
 from getstep_server.validation import ValidationError
 from tests.support.formats import (
     DRAW,

@@ -12,8 +12,9 @@ import pytest
 import trio
 
 from getstep.referee import EndCode
+from getstep.sprt import DEFAULTS
 from getstep_server.bot_runner.processes import Bot, Bots
-from getstep_server.cli.duel import TEST, add_programs, duel_contest, find_program, outcome_lines, run_on_cluster
+from getstep_server.cli.duel import add_programs, duel_contest, find_program, outcome_lines, run_on_cluster
 from getstep_server.cluster.order import check_lines
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
@@ -91,7 +92,7 @@ def duel(folder: Path, **settings: Any) -> Contest:
 
 async def test_a_verdict_ends_the_duel_and_no_half_pair_counts(tmp_path: Path) -> None:
     """Two pairs at once: pair 6 brings the verdict while one match of pair 7 is over and the other is played."""
-    contest = duel(tmp_path, **TEST | {"elo1": 300.0})
+    contest = duel(tmp_path, **DEFAULTS | {"elo1": 300.0})
     free, half, never = trio.Event(), trio.Event(), trio.Event()
     free.set()
     held = {(6, 2): half, (7, 2): never}

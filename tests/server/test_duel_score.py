@@ -12,7 +12,7 @@ from getstep_engines import Player
 from getstep_server.formats.duel import DuelOptions
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.tournament.duel_score import DuelScore, copies
+from getstep_server.tournament.duel_score import DuelScore, copied_pairs
 from getstep_server.validation import validated
 
 A, B = 7, 3
@@ -143,20 +143,20 @@ def played(pairs: int, different: int) -> tuple[dict[int, object], dict[int, Mat
 @pytest.mark.parametrize(("pairs", "different"), [(2, 1), (30, 1), (30, 15)])
 def test_pairs_that_are_copies_are_warned_of(pairs: int, different: int) -> None:
     few = "1 pair" if different == 1 else f"{different} pairs"
-    warning = copies(*played(pairs, different))
+    warning = copied_pairs(*played(pairs, different))
     assert warning is not None
     assert warning.startswith(f"All {pairs} pairs are copies of {few}, move for move.")
 
 
 @pytest.mark.parametrize(("pairs", "different"), [(1, 1), (3, 2), (30, 16), (30, 30)])
 def test_pairs_that_vary_are_not(pairs: int, different: int) -> None:
-    assert copies(*played(pairs, different)) is None
+    assert copied_pairs(*played(pairs, different)) is None
 
 
 def test_a_pair_that_is_not_over_is_no_copy() -> None:
     games, matches = played(2, 1)
     games.popitem()
-    assert copies(games, matches) is None
+    assert copied_pairs(games, matches) is None
 
 
 def test_the_interval_gets_narrower() -> None:

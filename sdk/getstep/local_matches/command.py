@@ -12,6 +12,7 @@ from getstep._errors import SetupError
 from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
 from getstep.games import only_game
+from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
 from getstep.text import Console, short_repr
 
 from .browser import BrowserPlayer, Page, find_page
@@ -22,6 +23,7 @@ from .series import Entrant, Plan, entrant, find_game, run
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
+GAMES, GAMES_WITH_TEST = 10, 2 * MOST_PAIRS
 PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 
@@ -29,15 +31,18 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
     if options.browser and not options.human:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
+    test = _test(options)
     bot = entrant(options.bot, options.convention, say=console.say)
+    most = GAMES_WITH_TEST if test else 1 if options.human else GAMES
     plan = Plan(
         find_game(_game_name(options), bot),
-        (1 if options.human else 10) if options.games is None else options.games,
+        most if options.games is None else options.games,
         options.limit,
         options_named(options.option),
         seed=options.seed,
+        test=test,
     )
-    screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human)
+    screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human, test=test)
     results = run(plan, bot, _opponent(options, plan, screen), screen)
     console.say(f"\n{results.report(screen.draw)}")
     if results.matches:
@@ -45,6 +50,25 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if results.stopped:
         return STOPPED
     return FAULTY if results.faults else PLAYED
+
+
+def _test(options: argparse.Namespace) -> Sprt | None:
+    """Return the sequential test that was asked for, if any.
+
+    Raises:
+        SetupError: a setting is not valid, or there is no test that it could be for.
+    """
+    given = {name: value for name in DEFAULTS if (value := getattr(options, name)) is not None}
+    if not options.sprt:
+        for name, value in given.items():
+            raise SetupError(f"--{name} {value:g}: there is no test without --sprt; give --sprt as well.")
+        return None
+    if options.human:
+        raise SetupError("--sprt compares two bots; give the other one with --against, or leave out --human.")
+    try:
+        return Sprt(**{**DEFAULTS, **given})
+    except ValueError as error:
+        raise SetupError(f"--sprt: {error}.") from None
 
 
 def _game_name(options: argparse.Namespace) -> str | None:

@@ -13,6 +13,7 @@ from typing import cast
 from getstep.draw import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep.replay import Replay, ReplayTurn, TurnKind, replay_data, replay_page
+from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
 from getstep.text import duration
 
 from .match import PlayedMatch, PlayedTurn, tried_text
@@ -25,6 +26,7 @@ _MOST_FAULTS = 3  # kinds of faults with a board; each takes half a screen
 _MOST_SLOW = 3
 _TRACE_LINES = 8
 _ANSWERED = (FaultCode.ILLEGAL_MOVE, FaultCode.RAISED)
+_OUTCOMES = {"won": "win", "drawn": "draw", "lost": "loss"}
 _Z = 1.96  # of the normal distribution, for 95 %
 
 
@@ -33,7 +35,8 @@ class Results:
     """The results of practice. ``print(results)`` shows the report, and Jupyter the replay below it.
 
     ``bot`` and ``against`` are names, ``game`` the game's name. ``matches`` are the games in order; the last one is
-    not over if practice was ``stopped``. ``printed`` says how much each bot printed, if it did.
+    not over if practice was ``stopped``. ``printed`` says how much each bot printed, if it did. ``test`` is the
+    sequential test that could end practice, if there was one.
     """
 
     bot: str
@@ -42,6 +45,7 @@ class Results:
     matches: tuple[PlayedMatch, ...]
     stopped: bool = False
     printed: dict[str, str] = field(default_factory=dict)
+    test: Sprt | None = None
 
     @property
     def won(self) -> int:
@@ -68,6 +72,14 @@ class Results:
     def interval(self) -> tuple[float, float]:
         """The bounds between which the true score lies with 95 % confidence (Wilson)."""
         return wilson(self.score, self.won + self.drawn + self.lost)
+
+    @property
+    def elo(self) -> tuple[float, float, float] | None:
+        """The Elo difference and the ends of its 95 % interval, from pairs of games with swapped colours.
+
+        None before the first pair is over. It is infinite if one bot won all games.
+        """
+        return elo_interval(pairs_of(self.matches))
 
     @property
     def faults(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
@@ -125,6 +137,15 @@ class Results:
                     yield match, turn
 
 
+def pairs_of(matches: Sequence[PlayedMatch]) -> list[PairOutcomes]:
+    """Return the bot's outcomes in each two games with swapped colours, as far as both are over."""
+    return [
+        (_OUTCOMES[one.result], _OUTCOMES[other.result])
+        for one, other in zip(matches[::2], matches[1::2])  # noqa: B905 - the last pair may have one game
+        if one.outcome and other.outcome
+    ]
+
+
 def wilson(share: float, count: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share of ``count`` games: (0, 1) of none."""
     if not count:
@@ -143,16 +164,25 @@ def _report(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
         f"{results.bot} against {results.against}, {results.game}: {results.won} won, {results.drawn} drawn,"
         f" {results.lost} lost" + (" (stopped)" if results.stopped else "")
     )
-    if over:
+    if results.test is not None:
+        yield from _tested(results, results.test)
+    elif over:
         low, high = results.interval
         sure = f"with 95 % confidence between {_percent(low)} and {_percent(high)}"
         yield f"  Score {_percent(results.score)}; {sure}"
-        yield from _colours(results.matches)
+    yield from _colours(results.matches)
     yield from _same_games(results)
     yield from _slowest(results)
     for name, text in results.printed.items():
         yield from _wrap(f"  {name} printed {text}")
     yield from _faults(results, draw)
+
+
+def _tested(results: Results, test: Sprt) -> Iterator[str]:
+    pairs = pairs_of(results.matches)
+    yield from _wrap(f"  {score_line(pairs, test)}")
+    more = "" if test.verdict or results.stopped else " Allow more with --games."
+    yield from _wrap(f"  {verdict_text(test, len(pairs), results.bot, results.against)}{more}")
 
 
 def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
@@ -164,9 +194,21 @@ def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
 
 def _same_games(results: Results) -> Iterator[str]:
     over = [match for match in results.matches if match.outcome]
-    games = {(match.bot, *(repr((turn.code, turn.move)) for turn in match.turns)) for match in over}
+    moves = [(match.bot, *(repr((turn.code, turn.move)) for turn in match.turns)) for match in over]
+    games = set(moves)
     if len(games) < len(over):
         yield from _wrap(f"  Only {len(games)} of the {len(over)} games differ: both bots repeat their moves.")
+    if results.test is not None and (warning := copies(zip(moves[::2], moves[1::2]))):  # noqa: B905 - see pairs_of
+        yield from _wrap(f"  ! {warning} A comparison needs {_variety(results.matches)}.")
+
+
+def _variety(matches: Sequence[PlayedMatch]) -> str:
+    """Return what makes the games of bots that repeat their moves differ."""
+    seeds = "bots that choose between equal moves at random, with different seeds"
+    ranges = [f"{option.name}={option.lowest}-{option.highest}" for option in matches[0].game.options.values()]
+    if not ranges or any(match.options != matches[0].options for match in matches):
+        return seeds
+    return f"--option {ranges[0]}, which draws a board for each pair, or {seeds}"
 
 
 def _slowest(results: Results) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from getstep.draw.viewer import painter
+from getstep.sprt import PairOutcomes, Sprt, llr_text, score_line
 from getstep.text import duration, escape_control_chars
 
 from .match import PlayedMatch, PlayedTurn, tried_text
@@ -26,15 +27,24 @@ class Screen:
         stream: where to print; None for nothing.
         games: the number of games.
         watch: draw the board after each turn.
+        test: the sequential test that may end the series: shown beside the running game, and the score is printed
+            for each pair in place of each game.
         sleep: waits some seconds between the turns that are drawn.
     """
 
     def __init__(
-        self, stream: TextIO | None, games: int, *, watch: bool = False, sleep: Callable[[float], None] = time.sleep
+        self,
+        stream: TextIO | None,
+        games: int,
+        *,
+        watch: bool = False,
+        test: Sprt | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._stream = stream
         self._games = games
         self._watch = watch
+        self._test = test
         self._sleep = sleep
         self._terminal = bool(stream and stream.isatty() and os.environ.get("TERM") != "dumb")
         self.draw = painter(getattr(stream, "encoding", None), is_terminal=self._terminal)
@@ -57,6 +67,8 @@ class Screen:
     def end(self, match: PlayedMatch) -> None:
         """Print the line of a match that is over."""
         self._tally[match.result] += 1
+        if self._test is not None:  # thousands of games
+            return
         self._clear()
         seconds = sum(turn.seconds for turn in match.turns)
         reason = match.outcome.detail if match.outcome else ""
@@ -65,6 +77,11 @@ class Screen:
             f" {len(match.turns)} turns, {duration(seconds * 1000)}: {reason}"
         )
         self.say(textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+
+    def pair(self, pairs: Sequence[PairOutcomes]) -> None:
+        """Print the score of a series with a test, after each pair; on a terminal, the running line has it."""
+        if not self._terminal:
+            self.say(score_line(pairs, self._test))
 
     def say(self, line: str) -> None:
         """Print a line."""
@@ -81,7 +98,8 @@ class Screen:
         tally = ", ".join(f"{count} {result}" for result, count in self._tally.items())
         turn = match.turns[-1].number if match.turns else 0
         columns = os.get_terminal_size(self._stream.fileno()).columns if self._stream else 80
-        text = f"Game {match.number} of {self._games}, move {turn} | {tally} | Ctrl-C stops"
+        test = f"{llr_text(self._test)} | " if self._test else ""
+        text = f"Game {match.number} of {self._games}, move {turn} | {test}{tally} | Ctrl-C stops"
         self._print(_CLEAR_LINE + text[: max(1, (columns or 80) - 1)])
         self._due = time.monotonic() + _REFRESH_SECONDS
 

@@ -18,6 +18,7 @@ from getstep.draw import Picture
 from getstep.games import games_named, only_game
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
+from getstep.sprt import Sprt
 from getstep.text import short_repr
 from getstep.turn import GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
@@ -25,7 +26,7 @@ from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 from .human import PersonPlayer, Quit
 from .match import PlayedMatch, PlayedTurn, play_match
 from .players import Player, ProcessPlayer, ThreadPlayer
-from .results import Results
+from .results import Results, pairs_of
 from .screen import Screen
 from .wire_players import WirePlayer
 
@@ -119,6 +120,7 @@ class Plan:
         limit: seconds, in place of the game's default.
         options: the game's options; a range such as ``"6-16"`` is drawn for each two games with swapped colours.
         seed: for random moves; None for others each time.
+        test: ends the series as soon as it has a verdict; it counts each two games with swapped colours as a pair.
 
     Raises:
         SetupError: a value is not valid.
@@ -131,9 +133,12 @@ class Plan:
         limit: float | None = None,
         options: Mapping[str, int | str] | None = None,
         seed: int | str | None = None,
+        test: Sprt | None = None,
     ) -> None:
         if type(games) is not int or not 1 <= games <= MOST_GAMES:
             raise SetupError(f"games: expected a number from 1 to {MOST_GAMES} ({short_repr(games)})")
+        if test is not None and games % 2:
+            raise SetupError(f"games: a test counts pairs, so expected an even number ({games}).")
         if limit is not None and not 0.001 <= limit <= 3600:
             raise SetupError(f"limit: expected seconds from 0.001 to 3600 ({short_repr(limit)})")
         try:
@@ -143,6 +148,7 @@ class Plan:
         default = game.time_control
         self.game = game
         self.games = games
+        self.test = test
         self.options = options or {}
         self.control = default if limit is None else TimeControl(default.kind, limit, default.increment)
         self.seed = "" if seed is None else str(seed)
@@ -190,6 +196,8 @@ class _Series:
         try:
             for number in range(1, self._plan.games + 1):
                 self._play(number)
+                if self._decided():
+                    break
         except (KeyboardInterrupt, Quit):
             stopped = True
         finally:
@@ -197,7 +205,18 @@ class _Series:
                 self._close(seat)
         names = tuple(entrant.name for entrant in self._entrants)
         printed = {name: _printed_text(*output) for name, output in self._printed.items()}
-        return Results(names[0], names[1], self._plan.game.name, tuple(self._matches), stopped, printed)
+        game, test = self._plan.game.name, self._plan.test
+        return Results(names[0], names[1], game, tuple(self._matches), stopped, printed, test)
+
+    def _decided(self) -> bool:
+        """Give the test the pair of which the second game is over; return True if it has its verdict."""
+        test = self._plan.test
+        if test is None or len(self._matches) % 2:
+            return False
+        pairs = pairs_of(self._matches)
+        test.add(*pairs[-1])
+        self._screen.pair(pairs)
+        return test.verdict is not None
 
     def _play(self, number: int) -> None:
         first, second = self._ready(0), self._ready(1)

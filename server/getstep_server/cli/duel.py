@@ -20,6 +20,7 @@ from getstep.conventions import CONVENTIONS
 from getstep.games import only_game
 from getstep.programs import wire
 from getstep.programs.start import check_startable
+from getstep.sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.log import last_lines
@@ -42,7 +43,7 @@ from getstep_server.storage.contest_state import games_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.text import pluralize
 from getstep_server.tournament.combined import Tables
-from getstep_server.tournament.duel_score import DuelScore, copies
+from getstep_server.tournament.duel_score import DuelScore, copied_pairs
 
 from ._parser import EXIT_OK, EXIT_STOPPED
 from ._shared import console, is_live, live_board, shell_command, spinner
@@ -50,18 +51,8 @@ from ._with_bots import run_with_bots
 from .clusters import add_dask, cluster_maker
 
 DEFAULT_GAME = "hop"
-PAIRS, PAIRS_WITH_TEST, PAIRS_WATCHED = 100, 1000, 1
+PAIRS, PAIRS_WATCHED = 100, 1
 WATCH_MS = (100, 60_000)
-TEST = {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05, "beta": 0.05}
-"""The settings of the sequential test, and their defaults."""
-
-_MEANINGS = {
-    "elo0": "the Elo difference of A to B under H0",
-    "elo1": "the Elo difference of A to B under H1",
-    "alpha": "the probability of the verdict H1 if H0 is true",
-    "beta": "the probability of the verdict H0 if H1 is true",
-}
-
 _TIMES = {
     "move_seconds": "for each move (default: the game's limit)",
     "budget_seconds": "for all of a player's moves in a match together",
@@ -84,7 +75,7 @@ or JavaScript, which are built first, programs, or commands in quotes.
 The result is the score and the Elo difference with its 95 % interval. With
 --sprt the duel stops as soon as a sequential probability ratio test decides
 between H0 (A is --elo0 Elo stronger than B) and H1 (A is --elo1 Elo stronger).
-The closer the two values are, the more pairs it takes: about 130 for 0 and {TEST["elo1"]:g},
+The closer the two values are, the more pairs it takes: about 130 for 0 and {DEFAULTS["elo1"]:g},
 and four times as many for half of that distance.
 
 With --watch the terminal shows the matches on a board, one at a time. The bots
@@ -144,12 +135,12 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=int,
         metavar="N",
-        help=f"the maximum number of pairs (default: {PAIRS}, with --sprt {PAIRS_WITH_TEST},"
+        help=f"the maximum number of pairs (default: {PAIRS}, with --sprt {MOST_PAIRS},"
         f" with --watch {PAIRS_WATCHED})",
     )
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
-    for name, meaning in _MEANINGS.items():
-        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {TEST[name]:g})")
+    for name, meaning in MEANINGS.items():
+        parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {DEFAULTS[name]:g})")
     parser.add_argument(
         "--watch", type=int, metavar="MS", help="show each match on a board, with MS milliseconds for each turn"
     )
@@ -261,7 +252,7 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
     """Return the event's table of contest.toml."""
     if args.watch is not None and not WATCH_MS[0] <= args.watch <= WATCH_MS[1]:
         raise UsageError(f"--watch {args.watch}, expected {WATCH_MS[0]} to {WATCH_MS[1]} milliseconds a turn")
-    most = PAIRS_WITH_TEST if args.sprt else PAIRS if args.watch is None else PAIRS_WATCHED
+    most = MOST_PAIRS if args.sprt else PAIRS if args.watch is None else PAIRS_WATCHED
     settings = {"pairs": most if args.pairs is None else args.pairs}
     event: dict[str, Any] = {"game": _game(args), "options": dict(map(_option, args.option))}
     times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
@@ -269,11 +260,11 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _test(args: argparse.Namespace) -> dict[str, float]:
-    given = {name: value for name in TEST if (value := getattr(args, name)) is not None}
+    given = {name: value for name in DEFAULTS if (value := getattr(args, name)) is not None}
     if given and not args.sprt:
         name, value = next(iter(given.items()))
         raise UsageError(f"--{name} {value:g}: there is no test without --sprt; give --sprt as well")
-    return {**TEST, **given} if args.sprt else {}
+    return {**DEFAULTS, **given} if args.sprt else {}
 
 
 def _option(text: str) -> tuple[str, int | str]:
@@ -518,7 +509,7 @@ def outcome_lines(contest: Contest) -> list[str]:
     """Return the lines to print after a duel has ended or was stopped."""
     score = score_of(contest)
     lines = [score.line(), score.verdict()]
-    warning = copies(games_of(contest.database), tournament_of(contest).matches)
+    warning = copied_pairs(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:
         lines.append(f"! {warning}")
     return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 from msgspec import Meta
 
+from getstep.sprt import MAX_ELO, PairOutcomes, Sprt
 from getstep_server.validation import Mistake, wrong
 
 from ._format import Format, FormatOptions, Pairing, Played
-from .sprt import MAX_ELO, Sprt
 
 MOST_PAIRS = 5_000
-"""The most pairs of a duel: the cache of ratios (`sprt.REMEMBERED`) holds those of three such duels."""
+"""The most pairs of a duel: the cache of ratios (`getstep.sprt.REMEMBERED`) holds those of three such duels."""
 
 MOST_AT_ONCE = 1000
 """The most pairs of a duel that are issued at the same time: a cluster may have as many cores."""
 
 Elo = Annotated[float, Meta(ge=-MAX_ELO, le=MAX_ELO)]
 Error = Annotated[float, Meta(gt=0, lt=0.5)]  # from 0.5 on, a coin would decide as well
-
-PairOutcomes: TypeAlias = tuple[str, str]
-"""``"win"``, ``"draw"`` or ``"loss"`` of the duel's first team in a pair's two matches."""
 
 
 class DuelOptions(FormatOptions, frozen=True, kw_only=True):

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from math import inf, log10
 
-from getstep_server.formats.duel import DuelOptions, PairOutcomes
-from getstep_server.formats.sprt import HALF_POINTS, Sprt, mean_interval
+from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
+from getstep_server.formats.duel import DuelOptions
 from getstep_server.records.match import Match
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.text import pluralize
@@ -61,50 +60,25 @@ class DuelScore:
     @property
     def elo(self) -> Estimate | None:
         """The Elo difference of the team with its 95 % interval; None before the first pair is over."""
-        points = [0] * 5  # pairs by half points of the team, 0 to 4
-        for pair, count in Counter(self.over).items():
-            points[sum(HALF_POINTS[outcome] for outcome in pair)] += count
-        return Estimate(*map(_elo, mean_interval(points))) if any(points) else None
+        elo = elo_interval(self.over)
+        return None if elo is None else Estimate(*elo)
 
     def test(self) -> Sprt | None:
         """Return the sequential test, which counts pairs in order; None if the options have none."""
         return self._test
 
     def line(self) -> str:
-        over, outcomes = self.over, Counter[str]()
-        for pair, count in Counter(over).items():
-            for outcome in pair:
-                outcomes[outcome] += count
-        games, elo, test = max(1, outcomes.total()), self.elo, self.test()
-        share = (outcomes["win"] + outcomes["draw"] / 2) / games
-        parts = [
-            f"{pluralize(len(over), 'pair')}: {outcomes['win']} won, {outcomes['draw']} drawn,"
-            f" {outcomes['loss']} lost ({share:.1%})"
-        ]
-        if elo is not None:
-            parts.append(f"Elo {_signed(elo.value)} [{_signed(elo.low)}, {_signed(elo.high)}]")
-        if test is not None:
-            parts.append(f"LLR {test.llr:.2f} [{test.bounds[0]:.2f}, {test.bounds[1]:.2f}]")
-        return ", ".join(parts)
+        return score_line(self.over, self.test())
 
     def verdict(self) -> str:
         """Return the conclusion from the matches as a sentence."""
-        options, test, pairs = self.options, self.test(), pluralize(len(self.over), "pair")
-        if test is None or options.elo0 is None or options.elo1 is None:
-            return f"{len(self.over)} of {pluralize(options.pairs, 'pair')} played."
-        if test.verdict is None:
-            return f"Not decided after {pairs}: the LLR is still between its bounds."
-        less, more = options.elo0, options.elo1
-        if test.verdict == "H1":
-            claim = "stronger" if less >= 0 else "not weaker" if more > 0 else "not much weaker"
-            odds = f"{more:+g} Elo rather than {less:+g}; {options.alpha:.0%} of such tests are wrong"
-        else:
-            claim = "weaker" if more <= 0 else "not stronger" if less <= 0 else "not much stronger"
-            odds = f"{less:+g} Elo rather than {more:+g}; {options.beta:.0%} of such tests are wrong"
-        return f"{test.verdict} after {pairs}: {self.name} is {claim} than {self.opponent} ({odds})."
+        test, over = self.test(), len(self._over)
+        if test is None:
+            return f"{over} of {pluralize(self.options.pairs, 'pair')} played."
+        return verdict_text(test, over, self.name, self.opponent)
 
 
-def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | None:
+def copied_pairs(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | None:
     """Return a warning if at most half of the pairs are different, move for move; else None.
 
     Args:
@@ -114,25 +88,4 @@ def copies(games: Mapping[int, object], matches: Mapping[int, Match]) -> str | N
     pairs: dict[int, dict[int, object]] = {}
     for number, game in games.items():
         pairs.setdefault(matches[number].pairing, {})[matches[number].leg] = game
-    # `repr`, because the moves are lists, which no set can hold.
-    different = {repr(sorted(pair.items())) for pair in pairs.values() if len(pair) == 2}
-    played = sum(len(pair) == 2 for pair in pairs.values())
-    if played < 2 or 2 * len(different) > played:
-        return None
-    few = pluralize(len(different), "pair")
-    return (
-        f"All {played} pairs are copies of {few}, move for move. Bots that hardly vary cannot be tested:"
-        f" the numbers above overstate what {few} can show."
-    )
-
-
-def _elo(score: float) -> float:
-    if score in (0, 1):
-        return inf if score else -inf
-    return -400 * log10(1 / score - 1)  # the inverse of `sprt.score_of`
-
-
-def _signed(elo: float) -> str:
-    if abs(elo) == inf:
-        return "+∞" if elo > 0 else "-∞"
-    return f"{round(elo):+d}"
+    return copies(sorted(pair.items()) for pair in pairs.values() if len(pair) == 2)

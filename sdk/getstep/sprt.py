@@ -1,6 +1,10 @@
-"""A sequential test of whether one team is stronger than another. It stops as soon as it has a verdict.
+"""Two bots compared by pairs of matches: a sequential test of which is stronger, Elo with its interval, the words.
 
-It is a sequential probability ratio test (A. Wald, "Sequential Tests of Statistical Hypotheses", 1945) of
+In: the outcomes of each pair. Out: numbers, and the lines about them that `getstep practice` and the host's duel
+print. It must not know who plays the matches, or how.
+
+`Sprt` tests whether one team is stronger than another, and stops as soon as it has a verdict. It is a sequential
+probability ratio test (A. Wald, "Sequential Tests of Statistical Hypotheses", 1945) of
 
     H0: the team is ``elo0`` Elo stronger than the other,      H1: it is ``elo1`` stronger,
 
@@ -11,19 +15,37 @@ Z. Ying, "Generalized sequential probability ratio test for separate families of
 2014; for the largest likelihood M. Van den Bergh, https://www.cantate.be/Fishtest/support_MLE_multinomial.pdf).
 
 Pairs are taken to be independent. Two bots that never vary play the same pair again and again: only the first one
-is evidence, and the test cannot detect that.
+is evidence, and the test cannot detect that. `copies` does, from the moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from math import log, log1p
-from typing import Literal, TypeAlias
+from math import inf, log, log1p, log10
+from typing import Literal
 
-Verdict: TypeAlias = Literal["H0", "H1"]
+Verdict = Literal["H0", "H1"]
+
+PairOutcomes = tuple[str, str]
+"""``"win"``, ``"draw"`` or ``"loss"`` of the first of two teams in a pair's two matches."""
 
 HALF_POINTS = {"win": 2, "draw": 1, "loss": 0}
+
+DEFAULTS = {"elo0": 0.0, "elo1": 50.0, "alpha": 0.05, "beta": 0.05}
+"""The settings of a test, and their defaults."""
+
+MEANINGS = {
+    "elo0": "the Elo difference of A to B under H0",
+    "elo1": "the Elo difference of A to B under H1",
+    "alpha": "the probability of the verdict H1 if H0 is true",
+    "beta": "the probability of the verdict H0 if H1 is true",
+}
+"""What each setting is, for the helps of the commands."""
+
+MOST_PAIRS = 1000
+"""The most pairs of a test unless others are asked for: seven times as many as 0 and 50 Elo take on average."""
 
 MAX_ELO = 2000.0
 """The largest difference: a score of 99.999 %, too close to 1 for a contest to test."""
@@ -69,6 +91,7 @@ class Sprt:
         for name, value in (("alpha", alpha), ("beta", beta)):
             if not 0 < value < 0.5:  # from 0.5 on, both verdicts would be due at once
                 raise ValueError(f"{name} = {value!r}, expected more than 0 and less than 0.5")
+        self.elo0, self.elo1, self.alpha, self.beta = elo0, elo1, alpha, beta
         self.bounds = (log(beta / (1 - alpha)), log((1 - beta) / alpha))
         self.llr = 0.0
         self.verdict: Verdict | None = None
@@ -166,3 +189,88 @@ def _tilt(weights: Sequence[float], mean: float) -> float:
         else:
             high = x
     return x
+
+
+# --- Elo, and the words -----------------------------------------------------------------------------------------
+
+
+def elo_interval(pairs: Iterable[PairOutcomes]) -> tuple[float, float, float] | None:
+    """Return the Elo difference of the first team and the ends of its 95 % interval; None without a pair."""
+    points = [0] * 5  # pairs by half points of the team, 0 to 4
+    for pair, count in Counter(pairs).items():
+        points[sum(HALF_POINTS[outcome] for outcome in pair)] += count
+    if not any(points):
+        return None
+    value, low, high = map(elo_of, mean_interval(points))
+    return value, low, high
+
+
+def elo_of(score: float) -> float:
+    """Return how much stronger a team with this mean score is: the inverse of `score_of`."""
+    if score in (0, 1):
+        return inf if score else -inf
+    return -400 * log10(1 / score - 1)
+
+
+def score_line(pairs: Collection[PairOutcomes], test: Sprt | None = None) -> str:
+    """Return the score of the first team: pairs, matches, Elo with its interval, and how the test stands."""
+    outcomes = Counter[str]()
+    for pair, count in Counter(pairs).items():
+        for outcome in pair:
+            outcomes[outcome] += count
+    share = (outcomes["win"] + outcomes["draw"] / 2) / max(1, sum(outcomes.values()))
+    counts = f"{outcomes['win']} won, {outcomes['draw']} drawn, {outcomes['loss']} lost"
+    parts = [f"{_pairs(len(pairs))}: {counts} ({share:.1%})"]
+    if elo := elo_interval(pairs):
+        value, low, high = map(_signed, elo)
+        parts.append(f"Elo {value} [{low}, {high}]")
+    if test is not None:
+        parts.append(llr_text(test))
+    return ", ".join(parts)
+
+
+def llr_text(test: Sprt) -> str:
+    """Return the log of the ratio with its bounds."""
+    return f"LLR {test.llr:.2f} [{test.bounds[0]:.2f}, {test.bounds[1]:.2f}]"
+
+
+def verdict_text(test: Sprt, pairs: int, name: str, opponent: str) -> str:
+    """Return the conclusion of a test from this many pairs as a sentence."""
+    if test.verdict is None:
+        return f"Not decided after {_pairs(pairs)}: the LLR is still between its bounds."
+    less, more = test.elo0, test.elo1
+    if test.verdict == "H1":
+        claim = "stronger" if less >= 0 else "not weaker" if more > 0 else "not much weaker"
+        odds = f"{more:+g} Elo rather than {less:+g}; {test.alpha:.0%} of such tests are wrong"
+    else:
+        claim = "weaker" if more <= 0 else "not stronger" if less <= 0 else "not much stronger"
+        odds = f"{less:+g} Elo rather than {more:+g}; {test.beta:.0%} of such tests are wrong"
+    return f"{test.verdict} after {_pairs(pairs)}: {name} is {claim} than {opponent} ({odds})."
+
+
+def copies(pairs: Iterable[object]) -> str | None:
+    """Return a warning if at most half of the pairs are different, move for move; else None.
+
+    Args:
+        pairs: the moves of both matches of each pair that is over, with a ``repr`` that is the same for the same
+            moves.
+    """
+    texts = [repr(pair) for pair in pairs]  # the moves are lists, which no set can hold
+    different = len(set(texts))
+    if len(texts) < 2 or 2 * different > len(texts):
+        return None
+    few = _pairs(different)
+    return (
+        f"All {len(texts)} pairs are copies of {few}, move for move. Bots that hardly vary cannot be tested:"
+        f" the numbers above overstate what {few} can show."
+    )
+
+
+def _pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"
+
+
+def _signed(elo: float) -> str:
+    if abs(elo) == inf:
+        return "+∞" if elo > 0 else "-∞"
+    return f"{round(elo):+d}"

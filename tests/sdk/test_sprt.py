@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.sprt import TRIALS, Trial
-from getstep_server.formats.sprt import Sprt, mean_interval
+from getstep.sprt import Sprt, mean_interval
 from tests.support.quick import quick
 
 OUTCOMES = ("loss", "draw", "win")
