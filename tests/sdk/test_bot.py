@@ -280,6 +280,14 @@ for _ in range(5000):
     _deep = [_deep]
 
 
+def test_a_move_may_fill_a_frame_of_the_contest() -> None:
+    """It is longer than what a client may send before the login, 512 bytes."""
+    path = [[0, 0]] * 100
+    assert thought(path).move == path
+    assert thought([*path, "x" * 1800, "y" * 1800]).error is None
+    assert "bytes, expected at most 4096" in str(thought([*path, "x" * 1900, "y" * 1900]).error)
+
+
 @pytest.mark.parametrize(
     "value",
     [
