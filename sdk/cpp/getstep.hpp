@@ -3092,7 +3092,7 @@ private:
                           std::to_string(stalled_misses) +
                           " limits; your bot is stalled: unless the match is over, the server skips its turns until "
                           "GetStep returns\n" +
-                          (std::isfinite(restart_ms_)
+                          (std::isfinite(restart_ms_) && !is_debugged()
                                ? "In " + duration((std::max)(0.0, restart_ms_ - stalled_ms_)) + " the client starts your program again."
                                : "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."));
             stalled_ms_ = (std::numeric_limits<double>::infinity)();

@@ -3032,9 +3032,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             // One and two orbs of a player are one kind: the first is named.
             IEnumerable<string> legend = pieces.GroupBy(piece => piece[1]).Select(kind => kind.First()[0] + " " + kind.First()[2]);
+            string[] mark = marked.Count == 0 ? new string[0] : new[] { "! ! the squares that you returned" };
             string[] target = game == "hop" ? new[] { ": Black's target region or White's target region" } : new string[0];
-            return text + "\n    " + (marked.Count == 0 ? "" : "! ! the squares that you returned, ")
-                + string.Join(", ", legend.Concat(target));
+            string entries = string.Join(", ", mark.Concat(legend).Concat(target));
+            return text + (entries == "" ? "" : "\n    ") + entries;
         }
 
         private static string Number(int number)
@@ -3544,7 +3545,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             if (running.Warnings == 1 && stalled >= 0 && ms >= stalled)
             {
                 running.Warnings = 2;
-                string then = restarts
+                string then = restarts && !Debugger.IsAttached
                     ? $"In {Text.Duration(Math.Max(0, hung - stalled))} the client starts your program again."
                     : "Stop it with Ctrl-C, correct it and start it again: it goes on with this match.";
                 console.Warn($"{Taken(running, stalled)}, {Played.StalledMisses} limits; your bot is stalled: unless the match is"

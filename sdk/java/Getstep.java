@@ -2696,10 +2696,13 @@ public final class Getstep {
                 text.append(line.toString().stripTrailing());
             }
             List<String> entries = new ArrayList<>(legend.values());
+            if (!marked.isEmpty()) {
+                entries.add(0, "! ! the squares that you returned");
+            }
             if (game.equals("hop")) {
                 entries.add(": Black's target region or White's target region");
             }
-            return text + "\n    " + (marked.isEmpty() ? "" : "! ! the squares that you returned, ") + String.join(", ", entries);
+            return text + (entries.isEmpty() ? "" : "\n    ") + String.join(", ", entries);
         }
 
         private static String right(String text, int width) {
@@ -3196,7 +3199,7 @@ public final class Getstep {
                 running.warnings = 2;
                 console.warn(taken(running, stalled) + ", " + Match.STALLED_MISSES + " limits; your bot is stalled: unless the"
                         + " match is over, the server skips its turns until getStep returns. It is at "
-                        + Text.location(worker.stack()) + (settings.restartAfterMs == 0
+                        + Text.location(worker.stack()) + (settings.restartAfterMs == 0 || isDebugged()
                         ? "\nStop it with Ctrl-C, correct it and start it again: it goes on with this match."
                         : "\nIn " + Text.duration(Math.max(0, hung - stalled)) + " the client starts your program again."));
             }

@@ -1821,7 +1821,7 @@ class Client {
       );
     if (isDue("stalled", stalledMs)) {
       const todo =
-        restartMs === Infinity
+        restartMs === Infinity || inspector.url()
           ? "Stop it with Ctrl-C, correct it and start it again: it goes on with this match."
           : `In ${duration(Math.max(0, restartMs - stalledMs))} the client starts your function again.`;
       this.console.warn(

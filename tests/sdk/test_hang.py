@@ -311,6 +311,8 @@ def test_the_options_of_a_bots_own_file() -> None:
     )
     assert of_this_program(["--tea", "5"]).team is None  # perhaps the bot's own option
     assert of_this_program(["--friendly", "--quiet"]).friendly
+    with pytest.raises(SetupError, match=r'^unknown argument "--quiet=1"; --help lists all$'):
+        of_this_program(["--quiet=1"])
 
 
 def test_the_command_line_comes_before_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

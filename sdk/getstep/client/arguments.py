@@ -8,7 +8,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from getstep._errors import SetupError
 from getstep._version import __version__
+from getstep.text import escape_control_chars
 
 from .program import RESTART_SECONDS
 from .settings import DEFAULT_HOST, DEFAULT_PORT, FRIENDLY_PORT
@@ -56,13 +58,32 @@ def of_this_program(words: Sequence[str] | None = None) -> argparse.Namespace:
 
     Words that are no options of getstep are left alone: they are the bot's own. A program without a file, such as a
     notebook, has no such command line, and a bot in another thread than the main one is one of several.
+
+    Raises:
+        SetupError: an option has no value, or two exclude each other.
     """
     if words is None:
         main = sys.modules.get("__main__")
         own = threading.current_thread() is threading.main_thread() and getattr(main, "__file__", None) is not None
         words = sys.argv[1:] if own else []
     name = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "my_bot.py"
-    parser = argparse.ArgumentParser(name, description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        name, description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False, exit_on_error=False
+    )
     add_playing(parser)
     parser.add_argument("--version", action="version", version=f"getstep Python {__version__}")
-    return parser.parse_known_args(words)[0]
+    try:
+        return parser.parse_known_args(words)[0]
+    except argparse.ArgumentError as error:
+        raise SetupError(_usage_text(error, words)) from None
+
+
+def _usage_text(error: argparse.ArgumentError, words: Sequence[str]) -> str:
+    """Return what is wrong, in the words of the SDKs of all languages."""
+    joined = {word.partition("=")[0]: word for word in words}
+    if {"--token", "--token-file"} <= joined.keys():
+        return "give --token or --token-file, not both"
+    given = joined.get(error.argument_name or "", "")
+    if "=" in given:  # to an option without a value, such as --quiet=1
+        return f'unknown argument "{escape_control_chars(given)}"; --help lists all'
+    return f"{error.argument_name} needs a value; --help lists all"

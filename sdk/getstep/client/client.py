@@ -20,6 +20,7 @@ from getstep._errors import (
     NotGetstep,
     NotProved,
     Refused,
+    SetupError,
     Unreachable,
     error_text,
     print_plainly_if_uncaught,
@@ -166,7 +167,11 @@ def play(
             'getstep.play is called while the file is loaded; put it under if __name__ == "__main__":\n'
             "or remove it: getstep play calls it for you."
         )
-    own = of_this_program()
+    try:
+        own = of_this_program()
+    except SetupError:
+        print_plainly_if_uncaught()
+        raise
     console = Console(quiet=quiet or own.quiet or bool(os.environ.get("GETSTEP_QUIET")))
     if own.token or own.token_file:
         token, token_file = own.token, own.token_file
@@ -497,7 +502,8 @@ class Client:
             self.console.warn(still_running_text(match.number, ask, limit_ms, location(stack)))
 
         def warn_stalled(stack: StackSummary) -> None:
-            self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack), restart_ms))
+            then_ms = math.inf if is_debugged(threading.main_thread().ident or 0) else restart_ms
+            self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack), then_ms))
 
         def restart(stack: StackSummary) -> None:
             self._restart(connection, match, ask, location(stack))

@@ -230,5 +230,8 @@ def position_text(game: str, board: Board, is_black: bool, move: Any) -> str:
         picture = Picture(look, seen).with_fault(move)
     except ValueError:
         return ""
-    marked = "! ! the squares that you returned, " if picture.fault else ""
-    return indent(f"{draw_text(picture)}\n{marked}{legend(picture)}", "    ")
+    explained = [
+        *(["! ! the squares that you returned"] if picture.fault else []),
+        *filter(None, [legend(picture)]),
+    ]
+    return indent("\n".join([draw_text(picture), ", ".join(explained)]).rstrip(), "    ")
