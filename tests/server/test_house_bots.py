@@ -13,10 +13,10 @@ import trio
 import trio.testing
 from trio.testing import MockClock
 
-from getstep_server.bot_runner import house_bots
 from getstep_server.bot_runner.bot_process import NICENESS
-from getstep_server.bot_runner.house_bots import house_bot_file, keep_house_bots
 from getstep_server.children import keeping
+from getstep_server.cli import _helper_processes as helpers
+from getstep_server.cli._helper_processes import house_bot_file, keep_house_bots
 from getstep_server.config.contest import check_teams, init_contest, load_contest
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
@@ -135,13 +135,13 @@ async def test_the_processes_of_house_bots(tmp_path: Path, monkeypatch: pytest.M
     """A house bot plays at a low priority, is started again when it dies, and ends with the server."""
     monkeypatch.setattr(keeping, "FIRST_PAUSE_SECONDS", 0.0)
     processes = []
-    start = house_bots._start
+    start = helpers._start_house_bot
 
     async def noting(*args: Any) -> trio.Process:
         processes.append(await start(*args))
         return processes[-1]
 
-    monkeypatch.setattr(house_bots, "_start", noting)
+    monkeypatch.setattr(helpers, "_start_house_bot", noting)
     contest = with_house(arena(tmp_path, 1, pause_seconds=0, matches=3, house_bots=["random"]))
     bus = Bus()
     async with trio.open_nursery() as nursery:
@@ -166,7 +166,7 @@ async def test_the_processes_of_house_bots(tmp_path: Path, monkeypatch: pytest.M
 async def test_a_house_bot_ends_with_its_server(tmp_path: Path) -> None:
     """Its standard input ends, as with a server that is killed, while it tries to connect."""
     contest = with_house(arena(tmp_path, 1, house_bots=["random"]))
-    process = await house_bots._start(house_bot_file("random"), contest.teams[RANDOM], "127.0.0.1", 1)
+    process = await helpers._start_house_bot(house_bot_file("random"), contest.teams[RANDOM], "127.0.0.1", 1)
     assert process.stdin is not None
     assert process.stdout is not None
     async with process.stdout:

@@ -21,7 +21,7 @@ from getstep_server.records.game import (
 )
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairings_in, record_of_pairings, validate_pairings
-from getstep_server.records.reasons import FREEZE_KINDS, MATCH_KINDS, TEAM_KINDS, DecisionKind
+from getstep_server.records.reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind
 from getstep_server.records.record import Record, RecordError, plain, read
 from getstep_server.records.settings import validate_settings
 from getstep_server.tournament.settings_record import record_of_settings
@@ -34,7 +34,7 @@ from tests.support.records import compact
 AT = "2024-10-05T14:30:00.000Z"
 ABOUT: dict[DecisionKind, dict[str, Any]] = {
     **{kind: {"team": 1} for kind in TEAM_KINDS},
-    **{kind: {"match": 1} for kind in MATCH_KINDS},
+    **{kind: {"match": 1} for kind in (DecisionKind.ADJUDICATE, DecisionKind.REPLAY)},
     **{kind: {} for kind in FREEZE_KINDS},
     DecisionKind.ADJUDICATE: {"match": 1, "winner": 0, "scores": (3, 1)},
     DecisionKind.LATE_ARRIVAL: {"team": 1, "matches": (1, 2)},

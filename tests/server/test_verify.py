@@ -19,7 +19,7 @@ from getstep.wire import Step
 from getstep_server.config.contest import Contest, database_path
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.records.game import tried_fields
-from getstep_server.records.reasons import MATCH_KINDS, TEAM_KINDS
+from getstep_server.records.reasons import TEAM_KINDS
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import Verified, VerifyError, verify
@@ -289,7 +289,7 @@ def test_decisions_fit(decided: Contest) -> None:
     assert (found.records, found.matches, found.played, found.void) == (19, 6, 2, 3)
     with Store(decided.database) as store:
         kinds = {fields["decision"] for fields in store.record_headers() if fields["type"] == "decision"}
-    assert kinds == {*TEAM_KINDS, *MATCH_KINDS}
+    assert kinds == {*TEAM_KINDS, "adjudicate", "replay"}
 
 
 @pytest.mark.parametrize("forgery", tampered_decisions.DECISIONS.values(), ids=tampered_decisions.DECISIONS)

@@ -6,7 +6,6 @@ to the seat of its team. Only a sample bot that plays against a person outside a
 """
 
 __all__ = [
-    "house_bots",
     "processes",
     "program_seats",
     "sample_bots",

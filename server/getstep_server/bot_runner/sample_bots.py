@@ -73,7 +73,8 @@ class SampleBot:
             BotFailed: the bot raised an exception or exited.
         """
         if self._process is None:
-            self._process = await _start(self._file)
+            command = [sys.executable, "-m", "getstep.bot_process", str(self._file)]
+            self._process = await start(command, stderr=subprocess.DEVNULL)
             await self._reply()  # it is ready
         seconds = turn["time_left_ms"] / 1000
         question = {"id": 1, "board": board, "is_black": is_black, "seconds": seconds, "turn": turn}
@@ -111,7 +112,3 @@ class SampleBot:
         if reply.get("error") is not None:
             raise BotFailed(f"{self._file.stem}: {reply['error']}")
         return reply
-
-
-async def _start(file: Path) -> trio.Process:
-    return await start([sys.executable, "-m", "getstep.bot_process", str(file)], stderr=subprocess.DEVNULL)

@@ -6,7 +6,7 @@ import argparse
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -165,12 +165,13 @@ def _duel(args: argparse.Namespace) -> int:
     pair, event = _pair(args), _event(args)
     at_once = _at_once(args)
     check_bots(pair, event["game"], at_once if make_cluster is None else 0)
-    with _folder(args.keep) as folder:
+    folders = tempfile.TemporaryDirectory(prefix="getstep-") if args.keep is None else nullcontext(str(args.keep))
+    with folders as folder:
         programs = None if make_cluster is None else {"sandbox": "none" if args.no_sandbox else "required"}
         contest, bots = duel_contest(Path(folder), pair, event, programs, at_once=at_once, seed=args.seed)
         terminal = console()
         live = is_live(terminal) and not args.plain
-        watch = _watched(contest, args) if live else None
+        watch = live_board(contest, args.watch / 1000) if live and args.watch is not None else None
         turns_per_second = 1000 / args.watch if args.watch else 0  # 0 ms: as fast as they are played
         frames = max(FRAMES_PER_SECOND, turns_per_second)  # each turn is drawn at least once
         progress = DuelProgress(contest, terminal, live=live, board=watch, frames_per_second=frames)
@@ -233,14 +234,6 @@ def _game(args: argparse.Namespace) -> str:
     return next(
         (game for text in args.bots if (game := only_game(text)) and not Path(text).is_file()), DEFAULT_GAME
     )
-
-
-def _watched(contest: Contest, args: argparse.Namespace) -> LiveBoard | None:
-    return None if args.watch is None else live_board(contest, args.watch / 1000)
-
-
-def _folder(keep: Path | None) -> AbstractContextManager[str]:
-    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
 
 
 def _say_outcome(contest: Contest, progress: DuelProgress) -> None:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,6 @@ from msgspec import structs
 
 from getstep_engines import GAMES
 from getstep_server.addresses import doubtful_address
-from getstep_server.bot_runner.house_bots import keep_house_bots
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
@@ -48,7 +47,7 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
-from ._helper_processes import Announcer, keep_page, run_with_helpers
+from ._helper_processes import Announcer, keep_house_bots, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board, shell_command
 from ._with_bots import run_with_bots
@@ -358,13 +357,9 @@ def _rehearse(args: argparse.Namespace) -> int:
             " To rehearse with the teams' own bots, copy the folder and run the copy"
         )
     prepared = load_contest(args.contest)
-    with _rehearsal_folder(args.keep) as folder:
+    with tempfile.TemporaryDirectory(prefix="getstep-") if args.keep is None else nullcontext("") as folder:
         contest, bots = rehearsal_of(prepared, Path(folder) / "rehearsal" if args.keep is None else args.keep)
         return _rehearse_copy(prepared, contest, bots, args)
-
-
-def _rehearsal_folder(keep: Path | None) -> AbstractContextManager[str]:
-    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext("")
 
 
 def _rehearse_copy(prepared: Contest, contest: Contest, bots: Bots, args: argparse.Namespace) -> int:
@@ -472,15 +467,12 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
 
 def _demo(args: argparse.Namespace) -> int:
     games = demo_games(args.game)
-    with _demo_folder(args.keep) as folder:
+    folders = tempfile.TemporaryDirectory(prefix="getstep-") if args.keep is None else nullcontext(str(args.keep))
+    with folders as folder:
         code = _demo_undisturbed(Path(folder) / "demo", games, args)
         if code == EXIT_OK and args.crash:
             code = _demo_crash(Path(folder), games, args)
     return code
-
-
-def _demo_folder(keep: Path | None) -> AbstractContextManager[str]:
-    return tempfile.TemporaryDirectory(prefix="getstep-") if keep is None else nullcontext(str(keep))
 
 
 def _demo_undisturbed(folder: Path, games: list[str], args: argparse.Namespace) -> int:

@@ -56,7 +56,6 @@ class DecisionKind(StrEnum):
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
-MATCH_KINDS = (DecisionKind.ADJUDICATE, DecisionKind.REPLAY)
 FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
 """Decisions about what spectators see. They change no result."""
 

@@ -121,7 +121,7 @@ class ProgressView:
         if line is None:
             return
         if self.live:
-            self._keep(line.partition("\n")[0])
+            self._messages.append(escape_control_chars(line.partition("\n")[0]))
         else:
             self._queue.put(line)
 
@@ -168,9 +168,6 @@ class ProgressView:
         """Print the address of the live page; the live view keeps it, with its QR code as long as there is room."""
         self._page = address
         self.console.print(page_line(address), soft_wrap=True)
-
-    def _keep(self, line: str) -> None:
-        self._messages.append(escape_control_chars(line))
 
     # --- plain lines ---
 

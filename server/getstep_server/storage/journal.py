@@ -194,7 +194,7 @@ class Journal:
         """
         while self._pending:
             if self._file < 0:
-                self._open()
+                self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
             written = os.write(self._file, self._pending)  # a disk that becomes full takes a part of it
             self._pending = self._pending[written:]
             self._size += written
@@ -235,9 +235,6 @@ class Journal:
             self._newest += 1
             self._here = self._needed[self._newest] = set()
             self._next_due = False
-
-    def _open(self) -> None:
-        self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
 
     def _put_aside(self) -> None:
         """Put the newest segment aside, which is full."""

@@ -220,7 +220,8 @@ class OwnGames:
             kept = self._cache.pop(key, None)
             if kept is None or kept[0] != attempts:
                 player = match.teams.index(team)
-                kept = attempts, [own_turns(game, player) for game in _games(store, match.number)]
+                lines = [record.line for record in store.records(match.number)]
+                kept = attempts, [own_turns(parse(line), player) for line in lines]
             self._cache[key] = kept  # the latest that was used is the last one
             read.append((match, kept[1]))
         # a list: the dictionary changes in the loop
@@ -274,10 +275,6 @@ class OwnGames:
         if not replays:
             return None
         return replay_page(replay_data(replays, title=f"match {number}")).encode()
-
-
-def _games(store: Store, number: int) -> list[dict[str, Any]]:
-    return [parse(record.line) for record in store.records(number)]
 
 
 def _own_line(line: bytes, team: int) -> bytes:
