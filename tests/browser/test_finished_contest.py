@@ -20,6 +20,7 @@ PAGES = {
     "/event/1": ".crosstable",
     "/match/3": ".rp-moves li",
     "/team/1": ".stack tbody tr",
+    "/team/1/against/2": ".stack tbody tr",
     "/start": "pre",
     "/rules": "h2",
     "/guide": "h2",

@@ -57,6 +57,8 @@ async def everything(site: Site) -> dict[str, bytes]:
     for number in range(1, max(tournament.matches) + 10):
         paths += [f"/api/match/{number}.json", f"/match/{number}", f"/replay/{number}.json"]
     paths += [f"/{kind}" for team in tournament.contest.teams for kind in (f"api/team/{team}.json", f"team/{team}")]
+    teams = sorted(tournament.contest.teams)
+    paths += [f"/team/{team}/against/{other}" for team in teams for other in teams if team < other]
     for event in tournament.contest.events:
         paths += [f"/api/event/{event.number}.json", f"/event/{event.number}"]
     paths += [f"/orders/round-{round_}.txt" for round_ in range(1, 4)]
@@ -122,6 +124,10 @@ async def test_the_page_shows_what_was_played_and_not_how(round_robin: Contest) 
         team = await site.json(f"/api/team/{hidden['teams'][0]['id']}.json")
         assert hidden["match"] in [one["match"] for one in team["hidden"]]
         assert team["next"] == []
+        one, other = (team["id"] for team in hidden["teams"])
+        against = (await site.get(f"/team/{one}/against/{other}")).body.decode()
+        assert "Played after the freeze, with hidden results: 1." in against
+        assert "have finished no match against each other yet" in against
         nursery.cancel_scope.cancel()
 
 

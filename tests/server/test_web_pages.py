@@ -31,6 +31,7 @@ from getstep_server.web.process import TableMaker, serve
 from tests.old_contests.contests import unpack
 from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.random_results import make_up
 from tests.support.site import Site, following
 
 EXAMPLES = Path(__file__).parents[2] / "bots" / "programs"
@@ -83,9 +84,39 @@ async def test_a_played_match_has_its_replay(site: Site) -> None:
     assert data["games"][-1]["result"]
 
 
+async def test_the_page_of_two_teams_has_all_their_matches(site: Site) -> None:
+    tournament = site.app.feed.tournament
+    for team, other in ((1, 2), (2, 1), (1, 3)):
+        page = (await site.get(f"/team/{team}/against/{other}")).body.decode()
+        own = [result for result in tournament.results if {team, other} == set(result.match.teams)]
+        linked = set(re.findall(r'href="/match/(\d+)"', page))
+        assert {str(result.match.number) for result in own} <= linked
+        counted = re.findall(r"<strong>(\d+) won, (\d+) drawn, (\d+) lost</strong>", page)
+        assert sum(int(count) for counts in counted for count in counts) == len(own) > 0
+        assert sum(int(won) for won, _, _ in counted) == sum(
+            result.winner is not None and result.match.teams[result.winner] == team for result in own
+        )
+    assert await site.get("/team/1/against/3") is await site.get("/team/1/against/3")
+
+
+def test_the_page_of_two_teams_escapes_their_names(tmp_path: Path) -> None:
+    contest = make_up(tmp_path / "names", [{"game": "hop", "settings": {"legs": 1}}], ["<b>Ada", "Blaise"])
+
+    async def check() -> None:
+        async with trio.open_nursery() as nursery:
+            site = await following(contest.folder, nursery)
+            page = (await site.get("/team/1/against/2")).body.decode()
+            assert "<bdi>&lt;b&gt;Ada</bdi>" in page
+            assert "<b>" not in page
+            nursery.cancel_scope.cancel()
+
+    trio.run(check)
+
+
 @pytest.mark.parametrize(
     "path",
     [
+        *("/team/1/against/1", "/team/1/against/999", "/team/1/against", "/team/1/against/x"),
         *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "/api", "//"),
         *("/api/match/9999.json", "/api/nothing.json", "/replay/9999.json", "/look/chess.json"),
         *(

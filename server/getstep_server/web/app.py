@@ -15,8 +15,10 @@ from getstep.replay import replay_data
 from getstep_engines import GAMES
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
+from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
 from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.reports.team_pair import MOST_COMPARED, pair_events
 from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
@@ -40,6 +42,20 @@ from .people import People
 from .reveal import RevealPage, Steering
 from .tables import PageTables
 from .topics import Build, Topics, encode
+
+
+class PageLinks(Links):
+    """The addresses of this server's pages."""
+
+    def match(self, number: int) -> str:
+        return f"/match/{number}"
+
+    def team(self, number: int) -> str:
+        return f"/team/{number}"
+
+
+PAIRS_KEPT = 64
+"""The pages of two teams that are kept until the next record: each may take a second to make."""
 
 # --- pages and topics -------------------------------------------------------------------------------------------
 
@@ -123,6 +139,9 @@ class App:
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
         self._templates = template_environment("getstep_server.web")
+        self._pairs: dict[tuple[int, int], Response] = {}
+        self._pairs_at = 0
+        """The version of the records of which the pages in `_pairs` are."""
 
     async def __call__(self, request: Request) -> AnyResponse:
         if request.path == "/play" or request.path.startswith("/play/"):
@@ -264,6 +283,38 @@ class App:
 
         return await trio.to_thread.run_sync(read, limiter=self._readers)
 
+    async def against(self, _: Request, *ids: str) -> AnyResponse:
+        """Return all matches between two teams, as far as spectators may see them."""
+        team, other = map(int, ids)
+        feed, tournament, store = self.feed, self.feed.tournament, self.feed.store
+        known = {*tournament.contest.teams, *tournament.contest.former_names}
+        if store is None or team == other or not {team, other} <= known:
+            return self.render("error", status=404, title="Not found", text="There is no page at this address.")
+        version, last = feed.version["records"], feed.whole.frozen_at
+        if version != self._pairs_at or len(self._pairs) >= PAIRS_KEPT:
+            self._pairs.clear()
+            self._pairs_at = version
+        if (team, other) in self._pairs:
+            return self._pairs[team, other]
+        links = PageLinks(played={number for number, _ in tournament.recorded})
+        hidden = sum({team, other} == set(match.teams) for match in feed.hidden)
+        names = [tournament.contest.team_name(one) for one in (team, other)]
+
+        def read() -> Response:
+            return self.render(
+                "against",
+                title=" – ".join(names),
+                teams=list(zip((team, other), names, strict=True)),
+                hidden=hidden,
+                pair_events=pair_events(tournament, store, team, other, links, last),
+                compared=MOST_COMPARED,
+            )
+
+        page = await trio.to_thread.run_sync(read, limiter=self._readers)
+        if feed.version["records"] == version == self._pairs_at:
+            self._pairs[team, other] = page
+        return page
+
     async def orders(self, _: Request, name: str) -> AnyResponse:
         """Return all orders of a round of linkage that is over, as far as spectators may see them."""
         store, tournament = self.feed.store, self.feed.tournament
@@ -292,6 +343,7 @@ class App:
 _VIEWS: list[tuple[re.Pattern[str], Callable[..., AnyResponse | Awaitable[AnyResponse]]]] = [
     (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
     (re.compile(r"/replay/([0-9]{1,9})\.json"), App.replay),
+    (re.compile(r"/team/([0-9]{1,10})/against/([0-9]{1,10})"), App.against),
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
     (re.compile(r"/api/([a-z]+(?:/[0-9]{1,10})?)\.json"), App.snapshot),
     (re.compile(r"/events/([a-z]+(?:/[0-9]{1,10})?)"), App.events),

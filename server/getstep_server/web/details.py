@@ -208,7 +208,7 @@ class EventPage:
 
 
 def _crosstable(tournament: Tournament, event: ContestEvent) -> dict[str, Any]:
-    """Return the crosstable: for each pair of teams the points, and the number of the first match."""
+    """Return the crosstable: for each pair of teams the points, and who has more."""
     table = crosstable_of(tournament, event)
     teams = [row.team for row in table.rows[:CROSSTABLE_TEAMS]]
     form = {"signed_roots": ".1f", "percentage": ".0f", "points": "g"}[event.scoring.kind]
@@ -218,7 +218,7 @@ def _crosstable(tournament: Tournament, event: ContestEvent) -> dict[str, Any]:
         if team == other or own is None or others is None:
             return None
         kind = "win" if own > others else "loss" if own < others else "draw"
-        return [format(own, form), kind, table.numbers(team, other)[-1]]
+        return [format(own, form), kind]
 
     return {
         "teams": [team_text(tournament, team) for team in teams],

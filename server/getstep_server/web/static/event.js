@@ -53,7 +53,7 @@ function crosstable(data) {
       {},
       h("td", {}, n + 1),
       h("th", { scope: "row", class: "left" }, teamLink(data.teams[n])),
-      cells.map((cell, m) => (n === m ? h("td", { class: "own" }, "×") : !cell ? h("td", { class: "none" }, "·") : h("td", { class: cell[1] }, h("a", { href: `/match/${cell[2]}` }, cell[0])))),
+      cells.map((cell, m) => (n === m ? h("td", { class: "own" }, "×") : !cell ? h("td", { class: "none" }, "·") : h("td", { class: cell[1] }, h("a", { href: `/team/${data.teams[n].id}/against/${data.teams[m].id}` }, cell[0])))),
     ),
   );
   return [
@@ -61,7 +61,7 @@ function crosstable(data) {
       "Crosstable",
       h("table", { class: "crosstable" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), h("th", { scope: "col", class: "left" }, "team"), head)), h("tbody", {}, rows)),
     ),
-    h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to the latest match.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
+    h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to all matches of the two.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
   ];
 }
 

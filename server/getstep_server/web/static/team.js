@@ -49,19 +49,19 @@ function matches(state) {
       "table",
       { class: "stack" },
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: left.has(head) ? "left" : null }, head)))),
-      h("tbody", {}, state.results.map(row)),
+      h("tbody", {}, state.results.map((one) => row(one, state.team.id))),
     ),
     state.older ? h("p", { class: "note" }, `and ${state.older} older`) : null,
   );
 }
 
-function row(one) {
+function row(one, team) {
   const cell = (label, content, left) => h("td", { class: left ? "left" : null, "data-label": label }, content);
   return h(
     "tr",
     {},
     cell("match", h("a", { href: `/match/${one.match}` }, `#${one.match}`)),
-    h("th", { scope: "row", class: "left" }, h("a", { href: `/team/${one.opponent.id}` }, name(one.opponent.name))),
+    h("th", { scope: "row", class: "left" }, h("a", { href: `/team/${team}/against/${one.opponent.id}` }, name(one.opponent.name))),
     cell("result", h("span", { class: one.outcome }, OUTCOMES[one.outcome]), true),
     h("td", { class: "left reason", "data-label": "why" }, one.reason ? h("em", {}, `${one.reason}: `) : "", name(one.why)),
     cell("as", one.role, true),

@@ -1,0 +1,133 @@
+"""All matches between two teams: the results from each side, and where each game parts from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from getstep_server.config.event import ContestEvent
+from getstep_server.records.match import Match
+from getstep_server.records.record import parse
+from getstep_server.records.result import PLAYERS
+from getstep_server.storage.store import Store
+from getstep_server.tournament.tournament import Tournament
+
+from .match_list import match_list
+from .match_pages import Links
+from .notation import score_text
+from .text_table import Column
+
+MOST_COMPARED = 50
+"""The latest matches whose moves are compared. One of 400 turns takes 20 ms to read."""
+
+PARTS = "parts"
+"""The heading of the column that says where a game parts from an earlier one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairEvent:
+    """The matches of one event: the score of the first team on the page from each side, and the list."""
+
+    name: str
+    facts: Sequence[tuple[str, str]]
+    columns: Sequence[Column]
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        return list(zip(*(column.cells for column in self.columns), strict=True))
+
+
+def pair_events(
+    tournament: Tournament, store: Store, team: int, other: int, links: Links, last: int | None = None
+) -> list[PairEvent]:
+    """Return all matches between two teams that have a result or a replay, event by event.
+
+    Args:
+        tournament: the contest as the reader may see it.
+        store: the records.
+        team: whose score it is.
+        other: its opponent.
+        links: the addresses of the pages.
+        last: the place of the last record that counts; None: all do.
+    """
+    matches = [match for match in tournament.matches.values() if {team, other} == set(match.teams)]
+    recorded = [match for match in matches if match.number in links.played]
+    parting = dict(_parting(_games(store, recorded[-MOST_COMPARED:], last)))
+    events = ((event, [m for m in matches if m.event == event.number]) for event in tournament.contest.events)
+    found = (_event(tournament, event, own, team, links, parting) for event, own in events if own)
+    return [one for one in found if one.rows]
+
+
+def _event(
+    tournament: Tournament,
+    event: ContestEvent,
+    matches: Sequence[Match],
+    team: int,
+    links: Links,
+    parting: Mapping[int, tuple[int, int]],
+) -> PairEvent:
+    columns = list(match_list(tournament, matches, links).columns)
+    numbers = [int(cell) for cell in columns[0].cells]
+    results = [tournament.final_result(tournament.matches[number]) for number in numbers]
+    scores = [
+        " : ".join(map(score_text, result.scores)) if result is not None and result.scores is not None else ""
+        for result in results
+    ]
+    parts = [_parting_text(parting.get(number)) for number in numbers]
+    moves = [
+        f"{links.match(number)}#move={parting[number][1]}" if number in parting and parting[number][1] else ""
+        for number in numbers
+    ]
+    facts = []
+    for player, side in zip(PLAYERS, ("first", "second"), strict=True):
+        counted = [result for result in results if result is not None and result.match.teams[player] == team]
+        outcomes = [result.outcome_for(player) for result in counted]
+        won, drawn, lost = (outcomes.count(outcome) for outcome in ("win", "draw", "loss"))
+        role = event.game.players[player]
+        name = tournament.contest.team_name(team)
+        facts.append((f"{name} as the {side} player ({role})", f"{won} won, {drawn} drawn, {lost} lost"))
+    columns.append(Column("scores", scores))
+    columns.append(Column(PARTS, parts, justify="left", links=moves))
+    return PairEvent(event.name, facts, columns)
+
+
+def _parting_text(found: tuple[int, int] | None) -> str:
+    if found is None:
+        return ""
+    number, move = found
+    return f"at move {move} from match {number}" if move else f"same moves as match {number}"
+
+
+def _games(store: Store, matches: Iterable[Match], last: int | None) -> Iterator[tuple[int, object, list[str]]]:
+    """Yield the number of each match, what it must share with another to be compared, and its turns as texts."""
+    for match in matches:
+        games = [record.line for record in store.records(match.number) if last is None or record.place <= last]
+        if games:
+            fields = parse(games[-1])  # an earlier attempt was void, or was played again
+            yield match.number, (fields["game"], fields["options"], match.first), list(map(_turn, fields["turns"]))
+
+
+def _turn(fields: Mapping[str, Any]) -> str:
+    """Return what was played in a turn, without its time."""
+    return repr([fields.get(name) for name in ("player", "move", "pass", "fault", "tried", "end")])
+
+
+def _parting(games: Iterable[tuple[int, object, list[str]]]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield, for each match with an earlier one of the same kind, the one that it follows longest.
+
+    Beside it is the number of the first turn that differs; 0 if none does.
+    """
+    earlier: list[tuple[int, object, list[str]]] = []
+    for number, kind, turns in games:
+        shared = [(_common(turns, others), -other, others) for other, known, others in earlier if known == kind]
+        if shared:
+            common, other, others = max(shared)
+            yield number, (-other, 0 if turns == others else common + 1)
+        earlier.append((number, kind, turns))
+
+
+def _common(turns: Sequence[str], others: Sequence[str]) -> int:
+    """Return with how many equal turns two games begin."""
+    pairs = zip(turns, others, strict=False)
+    return next((place for place, (one, other) in enumerate(pairs) if one != other), min(len(turns), len(others)))
