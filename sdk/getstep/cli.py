@@ -1,4 +1,4 @@
-"""The command ``getstep``: rules, new, wrapper, practice, analyse, login, check, play, submit."""
+"""The command ``getstep``: rules, new, wrapper, practice, move, analyse, login, check, play, submit."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ._check import check
 from ._errors import BotError, GetstepError, SetupError, error_text
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
 from ._new_command import game_list, game_named, new, new_help
+from ._replay_choice import add_number
 from ._submit_command import SUBMIT_HELP, submit
 from ._version import __version__
 from .analysis.command import ANALYSE_HELP, add_analyse
@@ -100,8 +101,26 @@ examples:
   getstep practice my_bot.py --human
   getstep practice my_bot.py --human --browser
   getstep practice ./my_program --as linkage --against greedy
+  getstep practice my_bot.py --from my_bot-practice.html --move 37
+
+With --from, each game begins with a position of a replay: a page that practice has written, or that you have
+saved from a contest. --move counts as the replay does. Your bot plays the side that is on turn there, one game
+unless you say --games. Its opponent first makes the moves that it made in the replay; from the first one that is
+not legal any more, the bot of --against plays. The clocks are those of the replay.
 
 exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
+
+_MOVE = """\
+Ask your bot for one move in a position of a replay: a page that practice has written, or that you have saved from
+a contest. You see the board, the move and whether it is legal, the board after it, the time that it took, what your
+bot printed, and its traceback if it raises. --move counts as the replay does; 0 is the start.
+
+examples:
+  getstep move my_bot.py --from my_bot-practice.html --move 37
+  getstep move my_bot.py --from match.html --number 3 --move 37 --limit 60
+  getstep move my_bot.cpp --from match.html --move 37
+
+exit codes: 0 a legal move, 1 a fault, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
 
 _CHECK = """\
 Check the host's name, the port, the server, your token and the time limits, and print one line for each.
@@ -182,7 +201,7 @@ def _with_command(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     no command of a bot, only files whose names may begin with a hyphen.
     """
     given = list(arguments)
-    at = given.index("--") if "--" in given and given[0] in ("practice", "check") else len(given)
+    at = given.index("--") if "--" in given and given[0] in ("practice", "move", "check") else len(given)
     return given[:at], given[at + 1 :]
 
 
@@ -226,11 +245,22 @@ def _check(options: argparse.Namespace, console: Console) -> int:
 
 
 def _practice(options: argparse.Namespace, console: Console) -> int:
-    if options.bot is None:
-        raise SetupError("Which bot? Give its file, or its command after --, such as -- java -cp . MyBot.")
+    _expect_bot(options)
     from .local_matches.command import practise  # here: the other commands need neither its boards nor its replays
 
     return practise(options, console)
+
+
+def _move(options: argparse.Namespace, console: Console) -> int:
+    _expect_bot(options)
+    from .local_matches.command import move  # here: as above
+
+    return move(options, console)
+
+
+def _expect_bot(options: argparse.Namespace) -> None:
+    if options.bot is None:
+        raise SetupError("Which bot? Give its file, or its command after --, such as -- java -cp . MyBot.")
 
 
 def _wrapper(options: argparse.Namespace, console: Console) -> int:
@@ -305,6 +335,12 @@ def _parser() -> argparse.ArgumentParser:
     _add_practice(practising)
     practising.set_defaults(run=_practice)
 
+    moving = commands.add_parser(
+        "move", help="ask your bot for one move in a position", description=_MOVE, formatter_class=verbatim
+    )
+    _add_move(moving)
+    moving.set_defaults(run=_move)
+
     add_analyse(
         commands.add_parser(
             "analyse",
@@ -365,12 +401,7 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         for option in game.options.values()
     ]
     listed = "; ".join(game_options).replace("%", "%%") or "no installed game has one"  # argparse formats it
-    parser.add_argument(
-        "bot",
-        nargs="?",
-        help="your bot: a file in Python, a source in C++, Java, C# or JavaScript, which is built, or a program;"
-        " for any other one, the command that starts it, after --",
-    )
+    _add_bot(parser)
     parser.add_argument("--game", help="the game, such as hop (default: the one that the file names)")
     parser.add_argument(
         "--option",
@@ -388,25 +419,64 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         help="random, greedy (the default), mcts, hesitant, or a bot's file;"
         " for pseudo_tonga also house_pseudo_tonga, the opponent of the TopCoder contest",
     )
-    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
     _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
     opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
     parser.add_argument(
         "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
     )
-    most = f"how many games (default 10; 1 with --human; with --sprt at most {2 * MOST_PAIRS})"
+    most = f"how many games (default 10; 1 with --human or --from; with --sprt at most {2 * MOST_PAIRS})"
     parser.add_argument("--games", type=int, help=most)
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
     for name, meaning in MEANINGS.items():
         text = meaning.replace("of A to B", "of your bot to its opponent")
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{text} (default: {DEFAULTS[name]:g})")
-    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
-    parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
+    _add_position(parser)
+    parser.add_argument(
+        "--side",
+        choices=("first", "second", "both"),
+        help="with --from: your bot's side (default: the one on turn there); both changes it after each game",
+    )
+    parser.add_argument(
+        "--no-recorded",
+        dest="recorded",
+        action="store_false",
+        help="with --from: the opponent thinks from the beginning, and does not repeat its moves of the replay",
+    )
     parser.add_argument("--watch", action="store_true", help="draw the games while they are played")
     parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="the file for the replays (default my_bot-practice.html)"
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="the file for the replays (default my_bot-practice.html; with --from, REPLAY-from-37.html)",
     )
     parser.add_argument("--open", action="store_true", help="show the replays in your browser")
+
+
+def _add_move(parser: argparse.ArgumentParser) -> None:
+    _add_bot(parser)
+    _add_position(parser)
+
+
+def _add_bot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "bot",
+        nargs="?",
+        help="your bot: a file in Python, a source in C++, Java, C# or JavaScript, which is built, or a program;"
+        " for any other one, the command that starts it, after --",
+    )
+    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
+    parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
+
+
+def _add_position(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--from", dest="replay", type=Path, metavar="REPLAY", help="the page of a replay, with the position"
+    )
+    parser.add_argument(
+        "--move", type=int, help="with --from: after which turn, as the replay counts them; 0 is the start"
+    )
+    add_number(parser)
 
 
 def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text: str) -> None:

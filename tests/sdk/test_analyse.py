@@ -79,7 +79,9 @@ def damaged(page: str, **changes: Any) -> str:
         ({"names": ["Ada"]}, "the replay in it is damaged"),
         ({"start": [[1]]}, "no game of linkage begins on its first board"),
         ({"limit": {"kind": "never", "ms": 1}}, "its limit is of the kind 'never'"),
-        ({"limit": {"kind": "move", "ms": "long"}}, "the replay in it is damaged"),
+        ({"limit": {"kind": "move", "ms": "long"}}, "a time of 'long' ms; expected 0 to 86400000"),
+        ({"limit": {"kind": "budget", "ms": 1, "increment": -1}}, "a time of -1 ms; expected 0 to 86400000"),
+        ({"turns": [{"p": 0, "m": "RA1B1", "t": float("nan")}]}, "a time of nan ms; expected 0 to 86400000"),
     ],
 )
 def test_a_damaged_page_is_refused_with_a_reason(changes: dict[str, Any], says: str, tmp_path: Path) -> None:

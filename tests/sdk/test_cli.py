@@ -421,7 +421,7 @@ def test_help_has_examples(words: tuple[str, ...], capsys: pytest.CaptureFixture
     assert f"  getstep {words[0] if words else 'new'} " in said
 
 
-@pytest.mark.parametrize("words", ["", "rules", "new", "practice", "login", "logout", "check", "play"])
+@pytest.mark.parametrize("words", ["", "rules", "new", "practice", "move", "login", "logout", "check", "play"])
 def test_help_fits_80_columns(
     words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from getstep._errors import SetupError
+from getstep._replay_choice import add_number, chosen_game
 from getstep.browser import open_in_browser
 from getstep.text import Console, escape_control_chars
 from getstep_bots.analysis import SECONDS
@@ -41,7 +42,7 @@ exit codes: 0 analysed, 2 wrong usage or not a replay, 130 stopped by Ctrl-C"""
 def add_analyse(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("replay", type=Path, metavar="REPLAY", help="the page of a replay")
-    parser.add_argument("--number", type=int, help="which game of the page, from 1 (default: the first)")
+    add_number(parser)
     add_search(parser)
     parser.set_defaults(run=_analyse)
 
@@ -66,19 +67,9 @@ def _seconds(text: str) -> float:
 
 
 def _analyse(options: argparse.Namespace, console: Console) -> int:
-    from getstep.replay import NotAReplayError, read_replays
-
-    try:
-        games = read_replays(options.replay)
-    except NotAReplayError as error:
-        raise SetupError(escape_control_chars(str(error))) from None
-    number = 1 if options.number is None else options.number
-    if not 1 <= number <= len(games):
-        raise SetupError(f"--number: the page has {len(games)} games; expected 1 to {len(games)} ({number})")
-    if len(games) > 1 and options.number is None:
-        console.say(f"The page has {len(games)} games; this is the first. Another one: --number 2.")
+    game = chosen_game(options.replay, options.number, console)
     page = options.html or options.replay.with_name(f"{options.replay.stem}-analysis.html")
-    show(games[number - 1], page, console, seconds=options.seconds, open_page=options.open)
+    show(game, page, console, seconds=options.seconds, open_page=options.open)
     return 0
 
 

@@ -49,7 +49,7 @@ def main(file: str, seed: str = "", convention: str = "") -> None:
     except BotError as error:
         send({"type": "broken", "error": str(error), "trace": error.trace[-LONGEST_TEXT:]})
         return
-    send({"type": "ready"})
+    send({"type": "ready", "games": callback.games})
     serve(callback, _each(waiting), send)
 
 

@@ -1,8 +1,9 @@
 """The bot's end: answers questions with a callback, in order, and reports the place of a late call.
 
 Questions and replies are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
-limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"``, ``"broken"`` (the bot cannot be
-loaded), ``"late"`` (the call has reached its limit and still runs) or ``"answer"``.
+limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"`` (with the ``games`` that the bot
+names), ``"broken"`` (the bot cannot be loaded), ``"late"`` (the call has reached its limit and still runs) or
+``"answer"``.
 """
 
 from __future__ import annotations

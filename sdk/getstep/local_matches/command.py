@@ -1,25 +1,31 @@
-"""The command ``getstep practice``."""
+"""The commands ``getstep practice`` and ``getstep move``."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from getstep._errors import SetupError
+from getstep._replay_choice import chosen_game
 from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
+from getstep.draw.viewer import painter
 from getstep.games import only_game
 from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
-from getstep.text import Console, short_repr
+from getstep.text import Console, duration, short_repr
+from getstep_engines import Player as Colour
 
 from .browser import BrowserPlayer, Page, find_page
 from .human import HumanPlayer
-from .results import Results
-from .screen import Screen
-from .series import Entrant, Plan, entrant, find_game, run
+from .position import Position, position_after
+from .results import WIDTH, Results
+from .screen import Screen, turn_text
+from .series import Entrant, Plan, ask_once, entrant, find_game, run
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
@@ -32,18 +38,25 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if options.browser and not options.human:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
     test = _test(options)
+    begins = _position(options, console)
     bot = entrant(options.bot, options.convention, say=console.say)
-    most = GAMES_WITH_TEST if test else 1 if options.human else GAMES
-    plan = Plan(
-        find_game(_game_name(options), bot),
-        most if options.games is None else options.games,
-        options.limit,
-        options_named(options.option),
-        seed=options.seed,
-        test=test,
-    )
+    most = GAMES_WITH_TEST if test else 1 if options.human or begins else GAMES
+    games = most if options.games is None else options.games
+    if begins is None:
+        drawn = options_named(options.option)
+        plan = Plan(find_game(_game_name(options), bot), games, options.limit, drawn, seed=options.seed, test=test)
+    else:
+        sides, recorded = _sides(options.side, begins), options.recorded and not options.human
+        plan = Plan(
+            begins.game, games, options.limit, seed=options.seed, begins=begins, sides=sides, recorded=recorded
+        )
     screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human, test=test)
-    results = run(plan, bot, _opponent(options, plan, screen), screen)
+    other = _opponent(options, plan, screen)
+    if begins is not None:
+        console.say(_wrapped(_begins_text(plan, begins, bot, other)))
+    if plan.recorded:
+        other = replace(other, name=f"the replay, then {other.name}")
+    results = run(plan, bot, other, screen)
     console.say(f"\n{results.report(screen.draw)}")
     if results.matches:
         _save(options, bot, results, console)
@@ -63,12 +76,94 @@ def _test(options: argparse.Namespace) -> Sprt | None:
         for name, value in given.items():
             raise SetupError(f"--{name} {value:g}: there is no test without --sprt; give --sprt as well.")
         return None
+    if options.replay is not None:
+        raise SetupError("--sprt compares two bots in whole games; leave out --from, or --sprt.")
     if options.human:
         raise SetupError("--sprt compares two bots; give the other one with --against, or leave out --human.")
     try:
         return Sprt(**{**DEFAULTS, **given})
     except ValueError as error:
         raise SetupError(f"--sprt: {error}.") from None
+
+
+def move(options: argparse.Namespace, console: Console) -> int:
+    """Ask the bot for one move in a position; show it between the boards, and return the exit code."""
+    begins = _position(options, console)
+    if begins is None:
+        raise SetupError("Which position? Give a replay with --from, and --move with the number that it shows.")
+    bot = entrant(options.bot, options.convention, say=console.say)
+    plan = Plan(begins.game, 1, options.limit, seed=options.seed, begins=begins, sides=(begins.to_move,))
+    draw = painter(getattr(sys.stdout, "encoding", None), is_terminal=sys.stdout.isatty())
+    on_turn = plan.game.players[begins.to_move]
+    console.say(_wrapped(f"After {begins.text}; {on_turn} is on turn."))
+    console.say(f"{draw(begins.picture)}\n")
+    match, turn, output = ask_once(plan, bot)
+    if turn.kind == "move":
+        console.say(f"{turn_text(match, turn)} (limit {plan.control})\n{draw(turn.picture)}")
+        console.say(f"Legal.{_in_the_replay(begins)}")
+    else:
+        fault = Results(bot.name, "", plan.game.name, (match,)).first_fault(draw, sys.maxsize)
+        took = f"It took {duration(turn.seconds * 1000)} (limit {plan.control})."
+        console.say(f"{fault}\n{took}{_in_the_replay(begins)}")
+    if printed := output.since(0):
+        console.say("\nIt printed:\n" + "\n".join(f"  {line}" for line in printed))
+    return PLAYED if turn.kind == "move" else FAULTY
+
+
+def _in_the_replay(begins: Position) -> str:
+    """Return which move was made in the replay, as a sentence after another one; empty if there is none."""
+    found = begins.recorded_moves(begins.to_move)[:1]
+    return f" In the replay: {begins.game.notation(found[0].move)}." if found else ""
+
+
+_FROM_ONLY = {"--move": "move", "--number": "number", "--side": "side"}
+
+
+def _position(options: argparse.Namespace, console: Console) -> Position | None:
+    """Return the position that ``--from`` and ``--move`` name; None without them."""
+    if options.replay is None:
+        given = [flag for flag, name in _FROM_ONLY.items() if getattr(options, name, None) is not None]
+        if given or not getattr(options, "recorded", True):
+            flag = given[0] if given else "--no-recorded"
+            raise SetupError(f"{flag} is for a position of a replay: add --from, such as --from replay.html.")
+        return None
+    if options.move is None:
+        raise SetupError(
+            "--from: which position? Add --move with the number that the replay shows; 0 is the start."
+        )
+    if getattr(options, "option", None):
+        raise SetupError("--option: the replay has the options of its game; leave it out.")
+    replay = chosen_game(options.replay, options.number, console)
+    if (game := getattr(options, "game", None)) not in (None, replay.rules):
+        raise SetupError(f"--game: the replay's game is {replay.rules} ({short_repr(game)}); leave it out.")
+    return position_after(replay, options.move, options.replay.name)
+
+
+def _sides(side: str | None, begins: Position) -> tuple[Colour, ...]:
+    """Return the bot's sides: by default the one on turn, so that its first move is the one to look at."""
+    first = begins.to_move
+    second: Colour = 1 if first == 0 else 0
+    sides: dict[str | None, tuple[Colour, ...]] = {
+        None: (first,),
+        "both": (first, second),
+        "first": (0,),
+        "second": (1,),
+    }
+    return sides[side]
+
+
+def _begins_text(plan: Plan, begins: Position, bot: Entrant, other: Entrant) -> str:
+    players = plan.game.players
+    side = plan.sides[0]
+    swapped = ", then the other side, and so on" if len(plan.sides) > 1 else ""
+    text = f"From {begins.text}: {players[begins.to_move]} is on turn, {bot.name} plays {players[side]}{swapped}."
+    if not plan.recorded:
+        return text
+    return f"{text} Its opponent first makes its moves of the replay, as long as they are legal; then {other.name}."
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, WIDTH - 1, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _game_name(options: argparse.Namespace) -> str | None:
@@ -118,7 +213,10 @@ def _opened(find: Callable[[], Page], screen: Screen) -> Page:
 
 def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: Console) -> None:
     stem = bot.file.stem if bot.file else Path(bot.name).stem
-    path = options.html or Path(f"{stem}-practice.html")
+    name = f"{stem}-practice.html"
+    if options.replay is not None:  # not the file that it was read from
+        name = f"{options.replay.stem}-from-{options.move}.html"
+    path = options.html or Path(name)
     try:
         path = results.save(path)
     except OSError as error:

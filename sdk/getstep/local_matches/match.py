@@ -8,7 +8,7 @@ person has no clock.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from getstep import referee
 from getstep.draw import Picture
 from getstep.referee import STALLED_MISSES, FaultCode, MatchOutcome, MatchState
 from getstep.referee.answers import answered
+from getstep.replay import ReplayTurn
 from getstep.text import short_repr
 from getstep.turn import as_move
 from getstep.wire import MAX_NAME, MAX_TEXT, End, Start, Step
@@ -23,6 +24,7 @@ from getstep_engines import Game, State, TimeControl
 from getstep_engines import Player as Colour
 
 from .players import Answer, Player
+from .position import Position
 
 LAG_SECONDS = 0.1
 """Added to each limit, as a contest's ``lag_ms`` is by default."""
@@ -36,7 +38,8 @@ class PlayedTurn:
     """A turn. ``kind`` is as in `getstep.replay.ReplayTurn`, ``legal`` are examples of legal moves.
 
     ``where`` is the line where the bot was when its limit ended, ``problem`` its traceback or another text for its
-    author. ``picture`` is the board after the turn; the squares of an illegal move are marked.
+    author. ``picture`` is the board after the turn; the squares of an illegal move are marked. ``recorded`` is True
+    if nobody was asked: the opponent made this move in the replay from which the match began.
     """
 
     number: int
@@ -52,13 +55,16 @@ class PlayedTurn:
     problem: str = ""
     legal: tuple[str, ...] = ()
     legal_count: int = 0
+    recorded: bool = False
 
 
 @dataclass
 class PlayedMatch:
     """A match, played to its end or stopped. ``number`` counts from 1 in a series.
 
-    ``bot`` is the colour of the bot that practises.
+    ``bot`` is the colour of the bot that practises. ``begins`` is the position with which it begins, None for the
+    start of the game; ``turns`` are those after it. If ``recorded`` is True, the opponent first makes its moves of
+    the replay, as long as they are legal.
     """
 
     number: int
@@ -68,13 +74,21 @@ class PlayedMatch:
     names: tuple[str, str]
     bot: Colour
     start: Picture
+    begins: Position | None = None
+    recorded: bool = False
     turns: list[PlayedTurn] = field(default_factory=list)
     outcome: MatchOutcome | None = None
     position: State = field(init=False, repr=False, compare=False)
     """After the latest turn; it changes while the match is played."""
 
     def __post_init__(self) -> None:
-        self.position = self.game.start(**self.options)
+        self.position = self.state().state
+
+    def state(self) -> MatchState:
+        """Return the referee's state before the first turn."""
+        if self.begins is not None:
+            return self.begins.begin(LAG_SECONDS)
+        return MatchState(self.game, self.options, self.control, LAG_SECONDS)
 
     @property
     def result(self) -> str:
@@ -104,6 +118,14 @@ def play_match(match: PlayedMatch, players: tuple[Player, Player], turn_match: i
     _Match(match, players, turn_match, on_turn).play()
 
 
+def play_turn(match: PlayedMatch, player: Player, turn_match: int) -> PlayedTurn:
+    """Ask ``player`` for one turn of ``match``, and return it; the match goes no further."""
+    asked = _Match(match, (player, player), turn_match, lambda _match, _turn: None)
+    player.begin_match(asked.start(asked.to_move))
+    asked.turn()
+    return match.turns[0]
+
+
 class _Match:
     def __init__(
         self, match: PlayedMatch, players: tuple[Player, Player], turn_match: int, on_turn: OnTurn
@@ -112,13 +134,20 @@ class _Match:
         self._players = players
         self._turn_match = turn_match
         self._on_turn = on_turn
-        self._state = MatchState(match.game, match.options, match.control, LAG_SECONDS)
+        self._state = match.state()
+        self._recorded: Iterator[ReplayTurn] = iter(())
+        if match.begins is not None and match.recorded:
+            self._recorded = iter(match.begins.recorded_moves(1 if match.bot == 0 else 0))
+
+    @property
+    def to_move(self) -> Colour:
+        return self._state.state.to_move
 
     def play(self) -> None:
         for colour in (0, 1):
-            self._players[colour].begin_match(self._start(colour))
+            self._players[colour].begin_match(self.start(colour))
         while self._state.outcome is None:
-            self._turn()
+            self.turn()
         self._match.outcome = outcome = self._state.outcome
         for colour in (0, 1):
             result = "draw" if outcome.winner is None else "win" if outcome.winner == colour else "loss"
@@ -126,7 +155,7 @@ class _Match:
             detail = outcome.detail[:MAX_TEXT]
             self._players[colour].end_match(End(self._match.number, result, str(outcome.reason), detail, scores))
 
-    def _start(self, colour: Colour) -> Start:
+    def start(self, colour: Colour) -> Start:
         match, control = self._match, self._match.control
         return Start(
             match=match.number,
@@ -137,17 +166,20 @@ class _Match:
             time_kind=control.kind,
             time_ms=round(control.seconds * 1000),
             lag_ms=round(LAG_SECONDS * 1000),
-            resumed=False,
+            resumed=self._state.turns > 0,
             increment_ms=round(control.increment * 1000) or None,
         )
 
-    def _turn(self) -> None:
+    def turn(self) -> None:
         state = self._state
         colour = state.state.to_move
         player = self._players[colour]
         limit = state.clocks.limit(colour)
         if limit <= 0:
             self._decide(lambda: self._missed(limit, heard=False))
+            return
+        if (recorded := self._recorded_answer(colour, limit)) is not None:
+            self._decide(lambda: self._answered(recorded), recorded, recorded=True)
             return
         # A sign of life counts once. Only after a silence does it decide something: before, it is left for later.
         heard = bool(state.silences[colour]) and player.take_sign_of_life()
@@ -164,6 +196,16 @@ class _Match:
             self._decide(lambda: self._missed(limit, heard=heard))
         else:
             self._decide(lambda: self._answered(answer), answer)
+
+    def _recorded_answer(self, colour: Colour, limit: float) -> Answer | None:
+        """Return the opponent's next move of the replay; None from the first one on that does not fit."""
+        if colour == self._match.bot:
+            return None
+        turn = next(self._recorded, None)
+        if turn is not None and self._state.state.is_legal(turn.move):
+            return Answer(min(turn.seconds, limit), Step(next(_ids), _as_wire(turn.move)))
+        self._recorded = iter(())
+        return None
 
     def _violated(self) -> bool:
         """End the match if a player has broken the protocol. Return True if one has."""
@@ -205,7 +247,9 @@ class _Match:
         timing = {"ms": round(answer.seconds * 1000, 3) if timed else 0.0}
         return answered(state, answer.message, timing)
 
-    def _decide(self, decide: Callable[[], referee.Turn], answer: Answer | None = None) -> None:
+    def _decide(
+        self, decide: Callable[[], referee.Turn], answer: Answer | None = None, *, recorded: bool = False
+    ) -> None:
         """Let the referee decide the turn, and add it with pictures and words for the bot's author."""
         game, state, number = self._match.game, self._state, self._state.move_number
         before = state.state.copy()
@@ -213,7 +257,7 @@ class _Match:
         colour: Colour = turn["player"]
         if "move" in turn:
             picture = Picture.after(game, game.trace(before, turn["move"]))
-            self._add(number, colour, "move", picture, turn["ms"], move=turn["move"])
+            self._add(number, colour, "move", picture, turn["ms"], move=turn["move"], recorded=recorded)
             return
         picture = Picture(game.look, game.view(before))
         if "end" in turn:

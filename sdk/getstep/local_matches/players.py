@@ -79,6 +79,8 @@ class Player:
         self.alive = True
         self.ended = ""
         self.output = Output()
+        self.games: tuple[str, ...] = ()
+        """The games that the bot says it plays, as `getstep.plays` names them; empty if it does not say so."""
         self.late_at = ""
         """The place of the call when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
         self.late_calls = ""
@@ -231,6 +233,7 @@ class ProcessPlayer(Player):
             raise BotError(f"{self.name} does not load: {self._ending()}.")
         if reply.get("type") != "ready":
             raise BotError(str(reply.get("error")), str(reply.get("trace", "")))
+        self.games = tuple(map(str, reply.get("games", ())))
 
     def _read_replies(self) -> None:
         for line in iter(lambda: self._pipes[1].readline(MAX_REPLY), b""):
@@ -301,6 +304,7 @@ class ThreadPlayer(Player):
         super().__init__(name)
         self._questions: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         callback = Callback(function)
+        self.games = callback.games
         self._thread = threading.Thread(target=self._run, args=(callback,), name="getstep bot", daemon=True)
         self._thread.start()
 

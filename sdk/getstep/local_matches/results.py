@@ -108,10 +108,10 @@ class Results:
         """Return the report for people, at most 80 columns wide; ``draw`` draws the boards of faults."""
         return "\n".join(_report(self, draw))
 
-    def first_fault(self) -> str:
+    def first_fault(self, draw: Callable[[Picture], str] = draw_text, trace_lines: int = _TRACE_LINES) -> str:
         """Return the text of the bot's first fault with its board, or an empty string."""
         found = self.faults[:1]
-        return "\n".join(line for match, turn in found for line in _fault(match, turn, 1, draw_text))
+        return "\n".join(line for match, turn in found for line in _fault(match, turn, 1, draw, trace_lines))
 
     def __str__(self) -> str:
         """Return the report."""
@@ -238,15 +238,21 @@ def _faults(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
         yield from _fault(*found[0], len(found), draw)
 
 
-def _fault(match: PlayedMatch, turn: PlayedTurn, count: int, draw: Callable[[Picture], str]) -> Iterator[str]:
+def _fault(
+    match: PlayedMatch,
+    turn: PlayedTurn,
+    count: int,
+    draw: Callable[[Picture], str],
+    trace_lines: int = _TRACE_LINES,
+) -> Iterator[str]:
     times = f" ({count} times; the first:)" if count > 1 else ""
     yield from _wrap(f"Game {match.number}, move {turn.number}, {turn.code}: {turn.reason}{times}")
     if turn.where:
         yield f"  get_step was at {turn.where}"
     if turn.problem and turn.code != FaultCode.STALLED and turn.problem not in turn.reason:
         lines = turn.problem.splitlines()
-        cut = ["  ..."] if len(lines) > _TRACE_LINES else []
-        yield from (f"  {line}" for line in [*cut, *lines[-_TRACE_LINES:]])
+        cut = ["  ..."] if len(lines) > trace_lines else []
+        yield from (f"  {line}" for line in [*cut, *lines[-trace_lines:]])
     if turn.kind == "fault" and turn.code != FaultCode.STALLED:
         if tried := tried_text(turn):
             yield from _wrap(f"  get_step returned {tried}")
@@ -269,17 +275,18 @@ def _percent(share: float) -> str:
 
 
 def _replay(match: PlayedMatch) -> Replay:
-    outcome = match.outcome
+    outcome, begins = match.outcome, match.begins
     return Replay(
         game=match.game,
         rules=match.game.name,
         names=match.names,
-        turns=[_turn(turn) for turn in match.turns],
+        turns=[*(begins.turns if begins else ()), *map(_turn, match.turns)],
         limit=match.control,
         options=match.options,
         title=f"game {match.number}: {match.result}",
         result=_result_text(match),
         reason=outcome.detail if outcome else "",
+        facts=[("begins with", begins.text)] if begins else [],
     )
 
 
@@ -293,6 +300,7 @@ def _turn(turn: PlayedTurn) -> ReplayTurn:
         reason=f"{turn.reason}; it was at {turn.where}" if turn.where else turn.reason,
         seconds=turn.seconds,
         left=turn.left,
+        given=turn.recorded,
     )
 
 

@@ -72,9 +72,11 @@ class Screen:
         self._clear()
         seconds = sum(turn.seconds for turn in match.turns)
         reason = match.outcome.detail if match.outcome else ""
+        count = sum(turn.recorded for turn in match.turns)
+        recorded = f" ({count} as in the replay)" if count else ""
         line = (
             f"Game {match.number} of {self._games}: {match.result} as {match.game.players[match.bot]},"
-            f" {len(match.turns)} turns, {duration(seconds * 1000)}: {reason}"
+            f" {len(match.turns)} turns{recorded}, {duration(seconds * 1000)}: {reason}"
         )
         self.say(textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
@@ -125,7 +127,8 @@ def turn_text(match: PlayedMatch, turn: PlayedTurn) -> str:
     """Return a turn on one line, such as ``"Move 3, greedy (Black): 2,2-2,3 in 12 ms"``."""
     who = f"Move {turn.number}, {match.names[turn.player]} ({match.game.players[turn.player]})"
     if turn.kind == "move":
-        return f"{who}: {match.game.notation(turn.move)} in {duration(turn.seconds * 1000)}"
+        how = "as in the replay" if turn.recorded else f"in {duration(turn.seconds * 1000)}"
+        return f"{who}: {match.game.notation(turn.move)} {how}"
     if turn.kind == "pass":
         return f"{who}: no legal move"
     tried = f" ({tried})" if (tried := tried_text(turn)) else ""

@@ -16,16 +16,19 @@ from getstep._errors import BotError, SetupError
 from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
 from getstep.games import games_named, only_game
+from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
 from getstep.sprt import Sprt
 from getstep.text import short_repr
 from getstep.turn import GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
+from getstep_engines import Player as Colour
 
 from .human import PersonPlayer, Quit
-from .match import PlayedMatch, PlayedTurn, play_match
+from .match import PlayedMatch, PlayedTurn, play_match, play_turn
 from .players import Player, ProcessPlayer, ThreadPlayer
+from .position import Position
 from .results import Results, pairs_of
 from .screen import Screen
 from .wire_players import WirePlayer
@@ -100,7 +103,7 @@ class Entrant:
 
     ``file`` is None for a function, a command or a person. ``game`` is the only game that it plays, None if it
     plays all; ``folder`` is the folder in which a program talks to its host through files, None for any other bot.
-    ``games`` are those that its source names.
+    ``games`` are those that its source names. ``convention`` is that of a program, empty for other bots.
     """
 
     name: str
@@ -109,6 +112,7 @@ class Entrant:
     game: str | None = None
     folder: Path | None = None
     games: tuple[str, ...] = ()
+    convention: str = ""
 
 
 class Plan:
@@ -121,6 +125,9 @@ class Plan:
         options: the game's options; a range such as ``"6-16"`` is drawn for each two games with swapped colours.
         seed: for random moves; None for others each time.
         test: ends the series as soon as it has a verdict; it counts each two games with swapped colours as a pair.
+        begins: the position that each game begins with, in place of ``options``; None for the start.
+        sides: the bot's side in the first game, the second one, and so on, from the beginning again.
+        recorded: the opponent first makes its moves of the replay, as long as they are legal.
 
     Raises:
         SetupError: a value is not valid.
@@ -134,6 +141,10 @@ class Plan:
         options: Mapping[str, int | str] | None = None,
         seed: int | str | None = None,
         test: Sprt | None = None,
+        *,
+        begins: Position | None = None,
+        sides: Sequence[Colour] = (0, 1),
+        recorded: bool = False,
     ) -> None:
         if type(games) is not int or not 1 <= games <= MOST_GAMES:
             raise SetupError(f"games: expected a number from 1 to {MOST_GAMES} ({short_repr(games)})")
@@ -145,24 +156,30 @@ class Plan:
             game.values(options or {})
         except ValueError as error:
             raise SetupError(f"options: {error}.") from None
-        default = game.time_control
+        default = begins.control if begins else game.time_control
+        if limit is None and default.seconds <= 0:
+            raise SetupError("--from: the replay has no time limit; give one with --limit.")
         self.game = game
         self.games = games
         self.test = test
-        self.options = options or {}
+        self.options = begins.replay.options if begins else options or {}
         self.control = default if limit is None else TimeControl(default.kind, limit, default.increment)
+        self.begins = begins.with_limit(self.control) if begins and limit is not None else begins
+        self.sides = sides
+        self.recorded = recorded
         self.seed = "" if seed is None else str(seed)
         # The sample bots seed their random moves with the match number, so each series has numbers of its own.
         self.first_number = 1 + 10 * MOST_GAMES * random.Random(self.seed or None).randrange(1000)
 
     def match(self, number: int, names: tuple[str, str]) -> PlayedMatch:
         """Return the match with a number from 1; ``names`` are the bot's and the opponent's."""
-        bot = 0 if number % 2 else 1
+        bot = self.sides[(number - 1) % len(self.sides)]
         chance = random.Random(f"options {self.first_number} {(number + 1) // 2}").random
         options = self.game.draw(self.options, chance)
-        start = Picture(self.game.look, self.game.view(self.game.start(**options)))
+        begins = self.begins
+        start = begins.picture if begins else Picture(self.game.look, self.game.view(self.game.start(**options)))
         ordered = names if bot == 0 else (names[1], names[0])
-        return PlayedMatch(number, self.game, options, self.control, ordered, 0 if bot == 0 else 1, start)
+        return PlayedMatch(number, self.game, options, self.control, ordered, bot, start, begins, self.recorded)
 
 
 def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
@@ -173,13 +190,69 @@ def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
         BotError: a bot cannot be loaded.
     """
     for entered in (bot, other):
-        if entered.game not in (None, plan.game.name):
-            raise SetupError(f"{entered.name} plays {entered.game} only, and this game is {plan.game.name}.")
+        _check_plays(entered, plan.game)
     if bot.folder is not None and bot.folder == other.folder:
         raise SetupError(
             f"{bot.name} and {other.name} talk through files of the same names; put each into a folder of its own."
         )
+    if plan.begins is not None:
+        for side in plan.sides:
+            _check_start(plan.begins, bot, side)
+            _check_start(plan.begins, other, 1 if side == 0 else 0, recorded=plan.recorded)
     return _Series(plan, (bot, other), screen).run()
+
+
+def ask_once(plan: Plan, bot: Entrant) -> tuple[PlayedMatch, PlayedTurn, Output]:
+    """Ask the bot for one move in the position that ``plan`` begins with; return it, and what the bot printed.
+
+    Raises:
+        SetupError: a bot plays another game only, cannot begin in this position, or has no time left there.
+        BotError: a bot cannot be loaded.
+    """
+    position, side = plan.begins, plan.sides[0]
+    if position is None:
+        raise SetupError("From which position? Give a replay with --from, and a move with --move.")
+    _check_plays(bot, plan.game)
+    _check_start(position, bot, side)
+    match = plan.match(1, (bot.name, position.replay.names[1 - side]))
+    if match.state().clocks.limit(side) <= 0:
+        raise SetupError(f"{plan.game.players[side]} has no time left at {position.text}; give a --limit.")
+    player = bot.start(plan.seed)
+    try:
+        _check_game(position, player)
+        turn = play_turn(match, player, plan.first_number + 1)
+    finally:
+        player.close()
+    return match, turn, player.output
+
+
+def _check_plays(entered: Entrant, game: Game) -> None:
+    if entered.game not in (None, game.name):
+        raise SetupError(f"{entered.name} plays {entered.game} only, and this game is {game.name}.")
+
+
+def _check_start(position: Position, entered: Entrant, side: Colour, *, recorded: bool = False) -> None:
+    """Raise SetupError if a program keeps its own position, and its side has moves that it has not made itself."""
+    if not entered.convention or CONVENTIONS[entered.convention].from_any_board:
+        return
+    fresh = position.fresh_moves(side)
+    what = f"{entered.name} is a {entered.convention} program: it keeps the position from its own moves, so it"
+    if len(position.turns) > fresh:
+        raise SetupError(
+            f"{what} cannot take over after others have moved for it. Give --move {fresh}, or a bot that gets the"
+            " board: one with get_step, or a program of another convention."
+        )
+    if recorded and position.recorded_moves(side):
+        raise SetupError(f"{what} cannot go on after recorded moves. Add --no-recorded.")
+
+
+def _check_game(position: Position, player: Player) -> None:
+    """Raise SetupError if a bot names the games that it plays, and the replay's game is not among them."""
+    if player.games and position.game.name not in player.games:
+        plays = " and ".join(player.games)
+        raise SetupError(
+            f"{player.name} plays {plays}, and the replay's game is {position.game.name}; give a replay of {plays}."
+        )
 
 
 class _Series:
@@ -250,6 +323,8 @@ class _Series:
             self._close(seat)
         seed = f"{self._plan.seed} {seat}" if self._plan.seed else ""
         player = self._players[seat] = self._entrants[seat].start(seed)
+        if self._plan.begins is not None:
+            _check_game(self._plan.begins, player)
         return player
 
     def _close(self, seat: int) -> None:
@@ -295,12 +370,16 @@ def entrant(bot: Bot, convention: str | None = None, *, say: Callable[[str], Non
     if convention is None and plays_on_the_wire(path):
         return _on_the_wire(from_path(path, say), find(path) if path.is_file() else None)
     path = find(path)
-    game, folder = None, None
-    if convention is not None:
-        talk = CONVENTIONS[convention]
-        game, folder = talk.game, path.parent if talk.output_file else None
+    if convention is None:
+        return Entrant(path.name, lambda seed: ProcessPlayer(path, path.name, seed), path)
+    talk = CONVENTIONS[convention]
     return Entrant(
-        path.name, lambda seed: ProcessPlayer(path, path.name, seed, convention or ""), path, game, folder
+        path.name,
+        lambda seed: ProcessPlayer(path, path.name, seed, convention),
+        path,
+        talk.game,
+        path.parent if talk.output_file else None,
+        convention=convention,
     )
 
 

@@ -79,6 +79,10 @@ class Clocks:
         """Add the increment to the player's budget, after a turn that it answered in time."""
         self._budget_us[player] += self._increment_us
 
+    def set_left(self, player: Player, seconds: float) -> None:
+        """Set the rest of the player's budget, for a match that begins in the middle."""
+        self._budget_us[player] = self._thought_us[player] + _us(seconds)
+
 
 def _us(seconds: float) -> int:
     """Return seconds as whole microseconds: their sums are exact, and a record's times have no more digits."""

@@ -15,6 +15,7 @@ object:
     t  the time that the turn took, in ms
     l  the time that the player has left, in ms
     n  notes: texts on what happened beside the game after this turn
+    r  1 if the turn was taken from another replay, see `ReplayTurn.given`
     q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
     e  the value of the position after it for the first player, from -1 (lost) to 1 (won), if it was analysed
@@ -60,6 +61,7 @@ class ReplayTurn:
         seconds: the time that the turn took.
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         notes: texts on what happened beside the game after this turn, such as a restart of the server.
+        given: True if nobody was asked for this turn: it comes from the replay from which the game was played on.
         value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
 
@@ -73,6 +75,7 @@ class ReplayTurn:
     left: float | None = None
     notes: Sequence[str] = ()
     value: float | None = None
+    given: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,8 @@ def _game_data(replay: Replay, looks: _Looks) -> dict[str, Any]:
     data: dict[str, Any] = {
         "title": replay.title,
         "names": list(replay.names),
-        "limit": {"kind": limit.kind, "ms": _ms(limit.seconds)},
+        "limit": {"kind": limit.kind, "ms": _ms(limit.seconds)}
+        | ({"increment": _ms(limit.increment)} if limit.increment else {}),
         "result": replay.result,
         "why": replay.reason,
         "facts": [list(fact) for fact in replay.facts],
@@ -218,6 +222,8 @@ def _turn_data(turn: ReplayTurn, notation: Callable[[Any], str]) -> dict[str, An
             data["l"] = _ms(turn.left)
     if turn.notes:
         data["n"] = list(turn.notes)
+    if turn.given:
+        data["r"] = 1
     if turn.value is not None:
         data["e"] = round(turn.value, 2)
     return data

@@ -22,6 +22,7 @@ MOST_BYTES = 50_000_000
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _MOST_TURNS = 100_000
+_MOST_MS = 86_400_000  # a day: no limit is longer
 
 
 class NotAReplayError(ValueError):
@@ -79,7 +80,7 @@ def _game(data: Mapping[str, Any], looks: Any) -> Replay:
         rules=game.name,
         names=(first, second),
         turns=tuple(_turns(game, game.start(**options), data)),
-        limit=TimeControl(kind, float(limit["ms"]) / 1000),
+        limit=TimeControl(kind, _seconds(limit["ms"]), _seconds(limit.get("increment", 0))),
         options=options,
         title=title,
         result=str(data["result"]),
@@ -110,14 +111,15 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
         raise NotAReplayError(f"{len(turns)} turns; expected at most {_MOST_TURNS}")
     for number, turn in enumerate(turns, 1):
         player: Player = 1 if turn["p"] else 0
-        seconds, left = float(turn.get("t", 0)) / 1000, turn.get("l")
+        left = turn.get("l")
         common: dict[str, Any] = {
             "player": player,
             "code": text(turn, "c"),
             "reason": text(turn, "w"),
-            "seconds": seconds,
-            "left": None if left is None else float(left) / 1000,
+            "seconds": _seconds(turn.get("t", 0)),
+            "left": None if left is None else _seconds(left),
             "notes": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
+            "given": bool(turn.get("r")),
         }
         kind = turn.get("k", "move")
         if kind not in ("move", "pass", "fault", "end"):
@@ -134,6 +136,13 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
             if kind == "fault":
                 state.fault()
             yield ReplayTurn(kind=kind, tried=text(turn, "m"), **common)
+
+
+def _seconds(ms: Any) -> float:
+    """Return milliseconds of the page as seconds. JSON of Python has values such as NaN, too."""
+    if isinstance(ms, bool) or not isinstance(ms, (int, float)) or not 0 <= ms <= _MOST_MS:
+        raise NotAReplayError(f"a time of {ms!r:.40} ms; expected 0 to {_MOST_MS}")
+    return ms / 1000
 
 
 def _move(game: Game, state: State, text: str) -> Any:

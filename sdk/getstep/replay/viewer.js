@@ -238,7 +238,8 @@ class Viewer {
       event.preventDefault();
       this.jump(n);
     });
-    const row = make("li", isFault(turn) ? { class: "rp-fault" } : {}, link);
+    const kinds = [isFault(turn) ? "rp-fault" : "", turn.r ? "rp-given" : ""].join(" ").trim();
+    const row = make("li", kinds ? { class: kinds } : {}, link);
     row.style.setProperty("--share", (turn.t || 0) / this.longest);
     if (turn.w) row.append(make("p", { class: "rp-why" }, turn.w));
     for (const note of turn.n || []) row.append(make("p", { class: "rp-note" }, note));
@@ -266,7 +267,8 @@ class Viewer {
     values.style.display = points.length ? "" : "none"; // an svg has no property `hidden`
     values.setAttribute("viewBox", `0 0 ${Math.max(1, this.last) + 0.5} 40`);
     const middle = drawing("path", { class: "rp-middle", d: `M0 20H${this.last + 0.5}` });
-    values.replaceChildren(middle, drawing("path", { class: "rp-curve", d: points.length ? `M${points.join("L")}` : "" }));
+    const curve = points.length ? `M${points.join("L")}` : "";
+    values.replaceChildren(middle, drawing("path", { class: "rp-curve", d: curve }));
   }
 
   buildFacts() {
@@ -336,7 +338,8 @@ class Viewer {
     const { slider, count, now, moves } = this.parts;
     slider.value = this.at;
     const why = turn?.w ? `: ${turn.w}` : "";
-    const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${why}${this.valueText(turn)}` : "Start";
+    const given = turn?.r ? " (from the replay)" : "";
+    const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${given}${why}${this.valueText(turn)}` : "Start";
     slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}`);
     count.textContent = `${this.at} / ${this.last}`;
     now.textContent = text;

@@ -1,0 +1,123 @@
+"""A position to begin matches with: that of a replay after one of its turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from getstep._errors import SetupError
+from getstep.draw import Picture
+from getstep.referee import MatchState
+from getstep.replay import Replay, ReplayTurn
+from getstep.text import escape_control_chars
+from getstep_engines import Game, TimeControl
+from getstep_engines import Player as Colour
+
+
+@dataclass(frozen=True)
+class Position:
+    """The position of a replay after its first turns, which ``turns`` are. Players are asked from there on.
+
+    A move and the passes that follow from it are one step of the rules, so the passes are among ``turns``. ``text``
+    says which position it is.
+    """
+
+    replay: Replay
+    game: Game
+    turns: tuple[ReplayTurn, ...]
+    control: TimeControl
+    text: str
+
+    @property
+    def rest(self) -> Sequence[ReplayTurn]:
+        """The turns of the replay after the position."""
+        return self.replay.turns[len(self.turns) :]
+
+    @cached_property
+    def to_move(self) -> Colour:
+        """The player on turn."""
+        return self.begin(0.0).state.to_move
+
+    @cached_property
+    def picture(self) -> Picture:
+        """The board, with the marks of the latest move."""
+        state, picture = self.game.start(**self.replay.options), None
+        for turn in self.turns:
+            if turn.kind == "move":
+                picture = Picture.after(self.game, self.game.trace(state, turn.move))
+                state.play(turn.move)
+            elif turn.kind == "fault":
+                picture = None
+                state.fault()
+        return picture or Picture(self.game.look, self.game.view(state))
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of those who played the replay, for a terminal."""
+        first, second = map(escape_control_chars, self.replay.names)
+        return first, second
+
+    def recorded_moves(self, player: Colour) -> list[ReplayTurn]:
+        """Return the moves that a player made next, up to its first turn that is none."""
+        found: list[ReplayTurn] = []
+        for turn in self.rest:
+            if turn.player == player and turn.kind != "pass":
+                if turn.kind != "move":
+                    break
+                found.append(turn)
+        return found
+
+    def fresh_moves(self, player: Colour) -> int:
+        """Return the number of turns after which the player has made none yet."""
+        turns = self.replay.turns
+        return next((n for n, turn in enumerate(turns) if turn.player == player), len(turns))
+
+    def with_limit(self, control: TimeControl) -> Position:
+        """Return the position with another time control; a player's budget is whole there."""
+        left = control.seconds if control.kind == "budget" else None
+        turns = tuple(replace(turn, left=None if turn.kind == "pass" else left) for turn in self.turns)
+        return replace(self, turns=turns, control=control)
+
+    def begin(self, lag: float) -> MatchState:
+        """Return the state of a match that has come to the position, with the rest of both budgets.
+
+        The limits that were missed on the way were missed by others: nobody is stalled or away.
+        """
+        state = MatchState(self.game, self.replay.options, self.control, lag)
+        for turn in self.turns:
+            if turn.kind == "move":
+                state.move(turn.move, turn.seconds * 1000)
+            elif turn.kind == "fault":
+                state.fault(turn.code, turn.seconds * 1000)
+            if turn.left is not None and self.control.kind == "budget":
+                state.clocks.set_left(turn.player, turn.left)
+        state.misses, state.silences = [0, 0], [0, 0]
+        return state
+
+
+def position_after(replay: Replay, move: int, page: str) -> Position:
+    """Return the position of a replay after ``move`` turns, as its page counts them; 0 is the start.
+
+    ``page`` is the name of its file.
+
+    Raises:
+        SetupError: there is no such move, or the game is over there.
+    """
+    turns = replay.turns
+    if replay.game is None:
+        raise SetupError(f"--from: the rules of {replay.rules} are not installed.")
+    if not 0 <= move <= len(turns):
+        raise SetupError(
+            f"--move: the game has {len(turns)} turns; expected 0, the start, to {len(turns)} ({move})."
+        )
+    while move < len(turns) and turns[move].kind == "pass":
+        move += 1
+    given = tuple(replace(turn, given=True) for turn in turns[:move])
+    names = " - ".join(map(escape_control_chars, replay.names))
+    title = f"{escape_control_chars(replay.title)}: " if replay.title else ""
+    text = f"move {move} of {page} ({title}{names})"
+    position = Position(replay, replay.game, given, replay.limit, text)
+    if any(turn.kind == "end" for turn in given) or position.begin(0.0).outcome is not None:
+        raise SetupError(f"--move: the game is over after turn {move}; give an earlier one, down to 0, the start.")
+    return position
