@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from getstep.local_matches.series import Bot, Plan, entrant
 from getstep.replay import Replay, ReplayTurn, read_replays, replay_data, replay_page
 from getstep.turn import as_move
 from getstep_engines import GAMES, Player, TimeControl
+from tests.support.convention_programs import PROGRAMS
 
 Board = list[list[int]]
 
@@ -186,6 +188,13 @@ def test_a_game_that_was_lost_by_another_rule_is_over() -> None:
         position_after(ended, 5, "r.html")
 
 
+def test_a_replay_with_a_pass_that_the_rules_do_not_know_is_refused() -> None:
+    replay = recording("linkage")
+    wrong = replace(replay, turns=[replay.turns[0], ReplayTurn(1, "pass"), *replay.turns[1:]])
+    with pytest.raises(SetupError, match=r"do not allow a turn of the replay \(.*expected no pass\)"):
+        position_after(wrong, 1, "r.html")  # a pass belongs to the move before it
+
+
 # --- the commands -----------------------------------------------------------------------------------------------
 
 
@@ -288,3 +297,37 @@ def test_a_program_on_the_wire_is_asked_in_a_position(tmp_path: Path, capsys: py
     asked = ["move", "--from", str(replay), "--move", "9", "--", sys.executable, str(bot)]
     assert cli.main(asked) == 0
     assert "Move 10, my_bot.py (White): " in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_a_program_that_reads_the_board_plays_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAMS["csefest-console"], encoding="utf-8")
+    page(tmp_path, recording("chain_reaction"))
+    chosen = ("--from", "match.html", "--move", "6", "--as", "csefest-console")
+    assert cli.main(["practice", "program.py", *chosen, "--against", "random"]) == 0
+    assert cli.main(["move", "program.py", *chosen]) == 0
+    assert "Legal. In the replay: " in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_a_bot_in_another_language_plays_on_with_its_own_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page(tmp_path, recording("pseudo_tonga"))
+    assert cli.main(["new", "my_bot.mjs", "--game", "pseudo_tonga"]) == 0
+    chosen = ("--from", "match.html", "--move", "7")
+    assert cli.main(["move", "my_bot.mjs", *chosen]) == 0
+    assert (
+        cli.main(["practice", "my_bot.mjs", *chosen, "--against", "random", "--side", "both", "--games", "2"]) == 0
+    )
+    out = capsys.readouterr().out
+    assert "Move 8, my_bot.mjs (White): " in out
+    assert "2 of 2" in out
+    played = read_replays(tmp_path / "match-from-7.html")
+    assert [[turn.given for turn in game.turns].count(True) >= 7 for game in played] == [True, True]
+    assert all(turn.left is not None and turn.left <= 20 - 3 * 0.25 for game in played for turn in game.turns[7:])

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from getstep._errors import SetupError
 from getstep.draw import Picture
-from getstep.referee import MatchState
+from getstep.referee import MatchState, Turn, WrongTurn
 from getstep.replay import Replay, ReplayTurn
 from getstep.text import escape_control_chars
 from getstep_engines import Game, TimeControl
@@ -52,12 +52,6 @@ class Position:
                 state.fault()
         return picture or Picture(self.game.look, self.game.view(state))
 
-    @property
-    def names(self) -> tuple[str, str]:
-        """The names of those who played the replay, for a terminal."""
-        first, second = map(escape_control_chars, self.replay.names)
-        return first, second
-
     def recorded_moves(self, player: Colour) -> list[ReplayTurn]:
         """Return the moves that a player made next, up to its first turn that is none."""
         found: list[ReplayTurn] = []
@@ -83,13 +77,13 @@ class Position:
         """Return the state of a match that has come to the position, with the rest of both budgets.
 
         The limits that were missed on the way were missed by others: nobody is stalled or away.
+
+        Raises:
+            WrongTurn: the rules do not allow a turn; `position_after` has found that there is none such.
         """
         state = MatchState(self.game, self.replay.options, self.control, lag)
         for turn in self.turns:
-            if turn.kind == "move":
-                state.move(turn.move, turn.seconds * 1000)
-            elif turn.kind == "fault":
-                state.fault(turn.code, turn.seconds * 1000)
+            state.apply(_on_record(turn))
             if turn.left is not None and self.control.kind == "budget":
                 state.clocks.set_left(turn.player, turn.left)
         state.misses, state.silences = [0, 0], [0, 0]
@@ -118,6 +112,20 @@ def position_after(replay: Replay, move: int, page: str) -> Position:
     title = f"{escape_control_chars(replay.title)}: " if replay.title else ""
     text = f"move {move} of {page} ({title}{names})"
     position = Position(replay, replay.game, given, replay.limit, text)
-    if any(turn.kind == "end" for turn in given) or position.begin(0.0).outcome is not None:
+    try:
+        outcome = position.begin(0.0).outcome
+    except WrongTurn as error:
+        raise SetupError(f"--from: the rules do not allow a turn of the replay ({error}).") from None
+    if outcome is not None:
         raise SetupError(f"--move: the game is over after turn {move}; give an earlier one, down to 0, the start.")
     return position
+
+
+def _on_record(turn: ReplayTurn) -> Turn:
+    """Return a turn of a replay as a record has it."""
+    common = {"player": turn.player, "ms": turn.seconds * 1000}
+    if turn.kind == "move":
+        return {**common, "move": turn.move}
+    if turn.kind == "pass":
+        return {**common, "pass": True}
+    return {**common, "detail": turn.reason, turn.kind: turn.code}

@@ -171,6 +171,10 @@ class Plan:
         # The sample bots seed their random moves with the match number, so each series has numbers of its own.
         self.first_number = 1 + 10 * MOST_GAMES * random.Random(self.seed or None).randrange(1000)
 
+    def seed_of(self, seat: int) -> str:
+        """Return the seed of the bot, seat 0, or its opponent; empty for none."""
+        return f"{self.seed} {seat}" if self.seed else ""
+
     def match(self, number: int, names: tuple[str, str]) -> PlayedMatch:
         """Return the match with a number from 1; ``names`` are the bot's and the opponent's."""
         bot = self.sides[(number - 1) % len(self.sides)]
@@ -217,7 +221,7 @@ def ask_once(plan: Plan, bot: Entrant) -> tuple[PlayedMatch, PlayedTurn, Output]
     match = plan.match(1, (bot.name, position.replay.names[1 - side]))
     if match.state().clocks.limit(side) <= 0:
         raise SetupError(f"{plan.game.players[side]} has no time left at {position.text}; give a --limit.")
-    player = bot.start(plan.seed)
+    player = bot.start(plan.seed_of(0))
     try:
         _check_game(position, player)
         turn = play_turn(match, player, plan.first_number + 1)
@@ -321,8 +325,7 @@ class _Series:
             why = "still works on its last turn, or is not connected" if player.alive else "has ended"
             self._screen.say(f"{player.name} {why}: it is started again.")
             self._close(seat)
-        seed = f"{self._plan.seed} {seat}" if self._plan.seed else ""
-        player = self._players[seat] = self._entrants[seat].start(seed)
+        player = self._players[seat] = self._entrants[seat].start(self._plan.seed_of(seat))
         if self._plan.begins is not None:
             _check_game(self._plan.begins, player)
         return player
