@@ -200,6 +200,25 @@ def test_a_late_bot(bot: Bot) -> None:
     said.check(0)
 
 
+def test_in_a_debugger_no_restart_is_announced(tmp_path: Path) -> None:
+    """It does not come: a function that a debugger has stopped does not hang."""
+
+    def stops(session: Session) -> None:
+        session.let_in(start(1, opponent="sleep 600", time_ms=100, lag_ms=0), ask(1, time_left_ms=100))
+        session.hear()
+        session.say(end(1), OVER)
+        assert session.hear() is CLOSED
+
+    node, *words = of_sdk("javascript", "conformance_bot", tmp_path)
+    with FakeServer(stops) as server:
+        said = Bot("javascript", [node, "--inspect=127.0.0.1:0", *words]).run(
+            server=server, GETSTEP_RESTART_AFTER="60"
+        )
+    assert "3 limits; your bot is stalled" in said.whole
+    assert "the client starts your function again" not in said.whole
+    assert "\nStop it with Ctrl-C, correct it and start it again" in said.whole
+
+
 def test_the_lines_of_matches(bot: Bot) -> None:
     with FakeServer(matches) as server:
         said = bot.run(server=server, progress=True)
