@@ -26,7 +26,8 @@ REPLY_BYTES = 1 << 16
 def sample_bots() -> dict[str, Path]:
     """Return the files of the sample bots, by the names of the bots."""
     paths = Path(str(files("getstep_bots"))).glob("[!_]*.py")
-    return {path.stem: path for path in sorted(paths)}
+    # not all modules there are bots; read as text, because an import would run them
+    return {path.stem: path for path in sorted(paths) if "\ndef get_step(" in path.read_text(encoding="utf-8")}
 
 
 class SampleBot:
