@@ -158,10 +158,15 @@ def test_the_site_of_a_contest(command: Command, hop: Path) -> None:
     assert ran.code == 0
     assert ran.out == f"public/index.html: open it in a browser, or publish the folder ({len(files) - 1} files).\n"
     assert [name for name in files if name.startswith("teams/")] == [f"teams/{n}.html" for n in range(1, 5)]
+    pairs = [f"pairs/{one}-{other}.html" for one in range(1, 5) for other in range(one + 1, 5)]
+    assert [name for name in files if name.startswith("pairs/")] == pairs
     assert {f"matches/{n}.html" for n in range(1, 13)} | {"matches/replay.css", "matches/replay.js"} <= set(files)
     assert check_links(Path("public")) > 100
     index = links_in(Path("public/index.html"))
     assert {f"matches/{n}.html" for n in range(1, 13)} | {f"teams/{n}.html" for n in range(1, 5)} <= index
+    assert set(pairs) <= index
+    assert {"../pairs/1-2.html", "../pairs/2-3.html"} <= links_in(Path("public/teams/2.html"))
+    assert len([link for link in links_in(Path("public/pairs/1-2.html")) if link.startswith("../matches/")]) == 2
 
 
 def test_each_team_has_a_page_with_its_matches(command: Command, hop: Path) -> None:

@@ -33,6 +33,8 @@ class Links:
         played: the numbers of the matches that have a page.
         orders: the files with all orders of a round, by event and round.
         programs: the teams and versions of published programs.
+        pairs: the folder with the pages of two teams; "" if there are none.
+        pairs_of: the team whose page this is: the names of its opponents lead to the pages of both; 0 on others.
     """
 
     matches: str = ""
@@ -40,6 +42,8 @@ class Links:
     played: Collection[int] = field(default=frozenset())
     orders: Mapping[tuple[int, int], str] = field(default_factory=dict)
     programs: Collection[tuple[int, int]] = ()
+    pairs: str = ""
+    pairs_of: int = 0
 
     def match(self, number: int) -> str:
         """Return the address of a match's page, or "" if it has none."""
@@ -47,7 +51,13 @@ class Links:
 
     def team(self, number: int) -> str:
         """Return the address of a team's page, or "" if it has none."""
+        if self.pairs_of not in (0, number):
+            return self.pair(self.pairs_of, number)
         return f"{quote(self.teams)}{number}.html" if self.teams else ""
+
+    def pair(self, team: int, other: int) -> str:
+        """Return the address of the page of two teams, or "" if there is none."""
+        return f"{quote(self.pairs)}{min(team, other)}-{max(team, other)}.html" if self.pairs else ""
 
 
 def shared_files() -> Iterator[tuple[str, str]]:

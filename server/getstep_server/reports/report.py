@@ -404,7 +404,7 @@ def _crosstable(
         legs = table.legs(team, other)
         kind = "win" if own > others else "loss" if own < others or set(legs) == {"loss"} else "draw"
         hint = f"{contest.team_name(team)} – {contest.team_name(other)}: {_legs(legs, table.numbers(team, other))}"
-        link = data.links.match(table.numbers(team, other)[0])
+        link = data.links.pair(team, other) or data.links.match(table.numbers(team, other)[0])
         return CrosstableCell(f"{round(own, 2):{form}}", kind, hint, link)
 
     crosstable = [[square(team, other) for other in teams] for team in teams]

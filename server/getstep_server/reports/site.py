@@ -1,4 +1,4 @@
-"""A contest as static pages: the report as the front page, a page for each team, and a replay for each match.
+"""A contest as static pages: the report as the front page, pages of each team and each two, a replay of each match.
 
 All links are relative, so the pages work from a disk, from any folder of a web server, and without a server.
 """
@@ -21,8 +21,9 @@ from .programs import PROGRAMS, published_files
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column
+from .team_pair import PARTS, PARTS_HINT, pair_events
 
-MATCHES, TEAMS = "matches/", "teams/"
+MATCHES, TEAMS, PAIRS = "matches/", "teams/", "pairs/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,16 @@ def site_pages(
     """
     played = {number for number, _ in data.tournament.recorded}
     programs = published_files(data.contest, data.tournament.decisions)
-    links = Links(MATCHES, TEAMS, played, order_files(data.tournament), programs)
+    links = Links(MATCHES, TEAMS, played, order_files(data.tournament), programs, PAIRS)
     yield "index.html", as_html(replace(data, links=links))
     yield from order_texts(data.tournament, store)
     for path in programs.values():
         yield f"{PROGRAMS}{path.name}", path.read_bytes()
-    from_team_page = Links(f"../{MATCHES}", "", played)
+    from_team_page = Links(f"../{MATCHES}", "./", played, pairs=f"../{PAIRS}")
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
-        yield f"{TEAMS}{team}.html", _team_page(data, team, from_team_page)
+        yield f"{TEAMS}{team}.html", _team_page(data, team, replace(from_team_page, pairs_of=team))
+    for (team, other), page in _pair_pages(data, store, Links(f"../{MATCHES}", f"../{TEAMS}", played)):
+        yield f"{PAIRS}{team}-{other}.html", page
     home = (data.contest.name, "../index.html")
     for name, text in shared_files():
         yield f"{MATCHES}{name}", text
@@ -101,9 +104,31 @@ def _team_page(data: ReportData, team: int, links: Links) -> str:
         name=data.contest.team_name(team),
         contest=data.contest.name,
         home="../index.html",
-        events=list(_events(data, team, replace(links, teams="./"))),
+        events=list(_events(data, team, links)),
     )
     return environment().get_template("team.html.j2").render(page=page)
+
+
+def _pair_pages(data: ReportData, store: Store, links: Links) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield the page of each two teams with a match that is over, by their ids, the lower one first."""
+    tournament = data.tournament
+    pairs: dict[tuple[int, int], list[Match]] = {}
+    for match in tournament.matches.values():
+        one, other = match.teams
+        pairs.setdefault((min(one, other), max(one, other)), []).append(match)
+    for teams, matches in pairs.items():
+        events = [
+            TeamEvent(
+                event.name,
+                event.facts,
+                Grid(f"matches-{n}", "Matches", event.columns, hints={**HINTS, PARTS: PARTS_HINT}),
+            )
+            for n, event in enumerate(pair_events(tournament, store, teams[0], matches, links, tournament.place))
+        ]
+        if events:
+            name = " – ".join(map(data.contest.team_name, teams))
+            page = TeamSitePage(name=name, contest=data.contest.name, home="../index.html", events=events)
+            yield teams, environment().get_template("team.html.j2").render(page=page)
 
 
 def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:

@@ -24,6 +24,11 @@ MOST_COMPARED = 50
 PARTS = "parts"
 """The heading of the column that says where a game parts from an earlier one."""
 
+PARTS_HINT = (
+    "the first turn at which a game differs from the earlier one that it follows longest, with the same board and"
+    f" the same first player; the latest {MOST_COMPARED} games are compared"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PairEvent:
@@ -39,19 +44,18 @@ class PairEvent:
 
 
 def pair_events(
-    tournament: Tournament, store: Store, team: int, other: int, links: Links, last: int | None = None
+    tournament: Tournament, store: Store, team: int, matches: Sequence[Match], links: Links, last: int | None = None
 ) -> list[PairEvent]:
-    """Return all matches between two teams that have a result or a replay, event by event.
+    """Return the matches between two teams that have a result or a replay, event by event.
 
     Args:
         tournament: the contest as the reader may see it.
         store: the records.
         team: whose score it is.
-        other: its opponent.
+        matches: all that were issued between it and one other team.
         links: the addresses of the pages.
         last: the place of the last record that counts; None: all do.
     """
-    matches = [match for match in tournament.matches.values() if {team, other} == set(match.teams)]
     recorded = [match for match in matches if match.number in links.played]
     parting = dict(_parting(_games(store, recorded[-MOST_COMPARED:], last)))
     events = ((event, [m for m in matches if m.event == event.number]) for event in tournament.contest.events)

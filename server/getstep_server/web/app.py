@@ -18,7 +18,7 @@ from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
 from getstep_server.reports.replays import match_replays, without_errors
-from getstep_server.reports.team_pair import MOST_COMPARED, pair_events
+from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
@@ -297,6 +297,7 @@ class App:
         if (team, other) in self._pairs:
             return self._pairs[team, other]
         links = PageLinks(played={number for number, _ in tournament.recorded})
+        matches = [match for match in tournament.matches.values() if {team, other} == set(match.teams)]
         hidden = sum({team, other} == set(match.teams) for match in feed.hidden)
         names = [tournament.contest.team_name(one) for one in (team, other)]
 
@@ -306,8 +307,8 @@ class App:
                 title=" – ".join(names),
                 teams=list(zip((team, other), names, strict=True)),
                 hidden=hidden,
-                pair_events=pair_events(tournament, store, team, other, links, last),
-                compared=MOST_COMPARED,
+                pair_events=pair_events(tournament, store, team, matches, links, last),
+                parts_hint=PARTS_HINT,
             )
 
         page = await trio.to_thread.run_sync(read, limiter=self._readers)
