@@ -195,9 +195,9 @@ class ClientConnection(ABC):
     async def _linger(self) -> None:
         """After the goodbye, let the peer read it and close."""
         if self._read_elsewhere:
-            with trio.move_on_after(LINGER_SECONDS):  # the poller of all connections reads this one
+            with trio.move_on_after(LINGER_SECONDS):
                 while not has_hung_up(self._sock):
-                    # polled: the registry reads this socket, and trio lets one task wait for it
+                    # polled: another process reads this socket, so waiting for input would not show the end
                     await trio.sleep(HANG_UP_SECONDS)
             return
         # Not closed at once: a close with unread bytes resets the connection, and the goodbye may be lost with it.
