@@ -57,6 +57,7 @@ def login(options: argparse.Namespace, console: Console) -> int:
     saved = _first_success(addresses, find_login(team, token), console, found=found is not None)
     console.say(f"Saved in {saved_login.save(saved)}, which only you can read.")
     console.say("Next, type: getstep play my_bot.py")
+    console.say("A bot in another language needs no options any more: ./my_bot, java MyBot, node my_bot.mjs")
     return 0
 
 

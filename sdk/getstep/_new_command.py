@@ -93,7 +93,7 @@ def _new_in(language: Language, path: Path, games: list[str], console: Console) 
     console.say(f"Wrote {path}: {_what_it_plays(games)}.")
     for file, content in sdk.items():
         if file not in kept:
-            console.say(f"Wrote {file}, which the bot needs beside it.")
+            console.say(f"Wrote {file}, which belongs beside it.")
         elif file.read_bytes() != content:
             console.say(f"Kept {file}, which differs from that of this getstep {__version__}.")
 
@@ -118,20 +118,28 @@ def _print_build(console: Console, language: Language, path: Path, games: list[s
     build = language.build_here()
     if build is None:
         tools = " nor ".join(build.tool for build in language.builds_here())
-        console.say(f"This computer has no {tools}, which a bot in {language.title} takes. To install it:")
+        console.say(f"This computer has no {tools}, which a bot in {language.title} needs. To install it:")
         console.say(f"  {language.install.get(sys.platform, language.install['linux'])}")
         build = language.builds_here()[0]
-    name = f'"{path}"' if " " in str(path) else str(path)
+    name = _quoted(path)
     game = f" --game {games[0]}" if len(games) > 1 else ""
-    console.say("Next, play it against a sample bot on this computer; this builds it, too:")
+    builds = "; this builds it, too" if build.build else ""
+    console.say(f"Next, play it against a sample bot on this computer{builds}:")
     console.say(f"  getstep practice {name}{game}")
     folder = "" if path.parent == Path() else f" in {path.parent}"
     console.say(f"For the contest, type{folder} (the host tells you the address, your team's id and its token):")
     *building, run = build.commands(path)
-    for line in building:
+    console.say("  getstep login")
+    console.say(f"  getstep check {_quoted(path.name)}")
+    for line in (*building, run):
         console.say(f"  {line}")
+    console.say("On a computer without Python, give what login asks for to the bot:")
     console.say(f"  {run} --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt")
     console.say(f"How to write bots in {language.title} is on the live page of the contest, at /{language.name}.")
+
+
+def _quoted(path: Path | str) -> str:
+    return f'"{path}"' if " " in str(path) else str(path)
 
 
 def _what_it_plays(games: list[str]) -> str:
@@ -151,7 +159,7 @@ def _check_name(path: Path) -> Path:
 
 
 def _print_next_steps(console: Console, path: Path, games: list[str]) -> None:
-    name = f'"{path}"' if " " in str(path) else str(path)
+    name = _quoted(path)
     game = f" --game {games[0]}" if len(games) > 1 else ""
     console.say("Next, play it against a sample bot on this computer:")
     console.say(f"  getstep practice {name}{game}")

@@ -172,6 +172,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _set_up_streams()
     parser = _parser()
     given, command = _with_command(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in ("practice", "check"):  # a student types the command of a bot where its file goes
+        _, unknown = parser.parse_known_args(given)
+        if unknown and not unknown[0].startswith("-"):
+            words = " ".join(unknown)
+            parser.error(
+                f"unrecognized arguments: {words}; a bot's command goes after --: getstep {given[0]} -- java MyBot"
+            )
     options = parser.parse_args(given)
     if command:
         if options.bot is not None:

@@ -69,9 +69,11 @@ def test_new_writes_the_bot_and_the_sdk_beside_it(
     assert Path("getstep.turtle").read_text() == "the SDK"
     said = capsys.readouterr().out
     assert f"Wrote {file}: a bot that plays hop" in said
-    assert "This computer has no ucblogo nor fmslogo, which a bot in Logo takes" in said
+    assert "This computer has no ucblogo nor fmslogo, which a bot in Logo needs" in said
     assert "\n  apt install ucblogo\n" in said
-    assert f"\n  ucblogo --check {file}\n  ucblogo {file} --host " in said
+    assert "Wrote getstep.turtle, which belongs beside it." in said
+    assert f"\n  getstep login\n  getstep check {file}\n  ucblogo --check {file}\n  ucblogo {file}\n" in said
+    assert f"\n  ucblogo {file} --host " in said
 
 
 def test_new_keeps_the_files_that_are_there(logo: Language, capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,6 +197,7 @@ def test_login_with_options(file: Path, capsys: pytest.CaptureFixture[str]) -> N
         "Autumn: team 7 is The Hoppers; the token was accepted.",
         f"Saved in {file}, which only you can read.",
         "Next, type: getstep play my_bot.py",
+        "A bot in another language needs no options any more: ./my_bot, java MyBot, node my_bot.mjs",
     ]
 
 

@@ -632,7 +632,7 @@ def test_the_game_is_the_one_that_the_file_names(tmp_path: Path) -> None:
     none = write(tmp_path, "import shop\n")
     with pytest.raises(SetupError, match=r"Which game\? bot\.py names no game\. Give one with --game"):
         find_game(None, entrant(none))
-    with pytest.raises(SetupError, match="names hop and linkage"):
+    with pytest.raises(SetupError, match=r"plays several\. Give one .*: hop, linkage\."):
         find_game(None, entrant(write(tmp_path, "# hop linkage")))
 
 

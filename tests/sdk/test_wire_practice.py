@@ -17,7 +17,7 @@ import pytest
 import getstep
 from getstep import cli
 from getstep._errors import BotError
-from getstep.languages import Language
+from getstep.languages import LANGUAGES, Language
 from getstep.languages.builds import Build
 from getstep.local_matches import Results, series, wire_players
 from getstep.local_matches.wire_players import WirePlayer
@@ -178,6 +178,20 @@ def test_a_program_that_does_not_connect_is_told_with_its_output(
     assert "GETSTEP_HOST and GETSTEP_PORT" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("raise SystemExit('cannot find getstep.mjs')", "getstep.mjs is not in "),
+        ("", "A bot in JavaScript calls play when it starts"),
+    ],
+)
+def test_a_source_that_does_not_connect_says_what_it_lacks(tmp_path: Path, source: str, expected: str) -> None:
+    with pytest.raises(BotError) as error:
+        WirePlayer([sys.executable, "-c", source], "my_bot", tmp_path, LANGUAGES["javascript"])
+    assert expected in str(error.value)
+    assert "GETSTEP_HOST" not in str(error.value), "the SDK's business"
+
+
 def test_all_that_a_program_starts_ends_with_it(tmp_path: Path) -> None:
     child = tmp_path / "child"
     starts = f"""
@@ -314,6 +328,25 @@ def test_a_command_and_a_file_are_not_both_taken(capsys: pytest.CaptureFixture[s
     assert "in place of its file" in capsys.readouterr().err
 
 
+def test_a_command_without_dashes_is_told_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["practice", "java", "MyBot"])
+    assert (
+        "unrecognized arguments: MyBot; a bot's command goes after --: getstep practice --"
+        in capsys.readouterr().err
+    )
+
+
+def test_the_game_is_asked_for_before_a_source_is_built(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "my_bot.cpp"
+    source.write_text("// hop, linkage\nthis does not compile", encoding="utf-8")
+    for more, says in (((), "several. Give one with --game"), (("--game", "chess"), "unknown game 'chess'")):
+        assert cli.main(["practice", str(source), *more]) == 2
+        printed = capsys.readouterr()
+        assert says in printed.err
+        assert "Building" not in printed.out
+
+
 def test_a_text_with_a_space_is_a_command() -> None:
     assert wire.command_words('java -cp . "My Bot"') == ["java", "-cp", ".", "My Bot"]
     assert wire.command_words("my_bot.cpp") == []
@@ -336,7 +369,13 @@ KINDS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "the SDK": (lambda folder: touch(folder, "getstep.hpp"), "getstep.hpp", "is a file of the SDK"),
     "C": (lambda folder: touch(folder, "my_bot.c"), "my_bot.c", "gcc -O2 -pthread -o my_bot"),
     "no jar": (lambda folder: touch(folder, "MyBot.jar"), "MyBot.jar", "MyBot.jar is no jar file"),
-    "a text": (lambda folder: touch(folder, "notes.txt"), "notes.txt", "is not an executable file"),
+    "a text": (lambda folder: touch(folder, "notes.txt"), "notes.txt", "getstep practice -- COMMAND notes.txt"),
+    "a script": (
+        lambda folder: [(folder / "bot.sh").write_text("#!/bin/sh\n")].clear(),
+        "bot.sh",
+        "chmod +x bot.sh",
+    ),
+    "another case": (lambda folder: touch(folder, "My_Bot.cpp"), "mybot.cpp", "My_Bot.cpp?"),
     "nothing": (lambda folder: None, "my_bot", "There is no file"),
 }
 
@@ -399,5 +438,7 @@ def test_the_errors_of_the_compiler_are_shown_and_built_again(tmp_path: Path, la
 def test_a_missing_compiler_says_how_to_install_it(tmp_path: Path) -> None:
     way = Build("no-such-compiler", "no-such-compiler {file}", "./{stem}")
     language = Language("logo", "Logo", ".logo", ("getstep.turtle",), (way,), {"linux": "apt install logo"})
-    with pytest.raises(BotError, match="has no no-such-compiler, which a bot in Logo takes: apt install logo"):
+    with pytest.raises(
+        BotError, match=r"has no no-such-compiler, which a bot in Logo needs\. To install it:\n  apt install logo"
+    ):
         build.build(language, tmp_path / "my_bot.logo", print)

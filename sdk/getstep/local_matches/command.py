@@ -25,7 +25,7 @@ from .human import HumanPlayer
 from .position import Position, position_after
 from .results import WIDTH, Results
 from .screen import Screen, turn_text
-from .series import Entrant, Plan, ask_once, entrant, find_game, run
+from .series import Entrant, Plan, ask_once, check_game, entrant, find_game, run
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
@@ -39,6 +39,8 @@ def practise(options: argparse.Namespace, console: Console) -> int:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
     test = _test(options)
     begins = _position(options, console)
+    if begins is None:
+        check_game(_game_name(options), options.bot)
     bot = entrant(options.bot, options.convention, say=console.say)
     most = GAMES_WITH_TEST if test else 1 if options.human or begins else GAMES
     games = most if options.games is None else options.games

@@ -16,6 +16,7 @@ from getstep._errors import BotError, SetupError
 from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
 from getstep.games import games_named, only_game
+from getstep.languages import language_of
 from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
@@ -92,6 +93,7 @@ def practice(
             'getstep.practice is called while the file is loaded; put it under if __name__ == "__main__":'
         )
     screen = Screen(None if quiet else sys.stdout, games)
+    check_game(game, get_step)
     bot, other = entrant(get_step, say=screen.say), entrant(against, say=screen.say)
     plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed)
     return run(plan, bot, other, screen)
@@ -388,7 +390,9 @@ def entrant(bot: Bot, convention: str | None = None, *, say: Callable[[str], Non
 
 def _on_the_wire(bot: WireBot, file: Path | None = None) -> Entrant:
     name = bot.name
-    return Entrant(name, lambda _seed: WirePlayer(bot.command, name, bot.folder), file, games=tuple(bot.games))
+    return Entrant(
+        name, lambda _seed: WirePlayer(bot.command, name, bot.folder, bot.language), file, games=tuple(bot.games)
+    )
 
 
 def _sample(name: str) -> Path:
@@ -404,13 +408,28 @@ def find_game(name: str | None, bot: Entrant) -> Game:
     Raises:
         SetupError: there is no such game, or the file names none or several.
     """
+    found = list(bot.games) or (games_named(bot.file) if bot.file and bot.file.suffix == ".py" else [])
+    return _one_game(name, bot.name, found)
+
+
+def check_game(name: str | None, bot: Bot) -> None:
+    """Find the game of a bot in another language before its source is built, which may take half a minute.
+
+    Raises:
+        SetupError: as `find_game` does.
+    """
+    file = Path(bot) if isinstance(bot, (str, os.PathLike)) else None
+    if file is not None and file.is_file() and language_of(file.suffix.lower()) is not None:
+        _one_game(name, file.name, games_named(file))
+
+
+def _one_game(name: str | None, bot: str, found: Sequence[str]) -> Game:
     if name is not None:
         try:
             return GAMES[name]
         except UnknownGameError as error:
             raise SetupError(f"{error}.") from None
-    found = list(bot.games) or (games_named(bot.file) if bot.file and bot.file.suffix == ".py" else [])
     if len(found) == 1:
         return GAMES[found[0]]
-    says = f"names {' and '.join(found)}" if found else "names no game"
-    raise SetupError(f"Which game? {bot.name} {says}. Give one with --game or game=...: {', '.join(GAMES)}.")
+    says = f"{bot} plays several" if found else f"{bot} names no game"
+    raise SetupError(f"Which game? {says}. Give one with --game or game=...: {', '.join(found or GAMES)}.")

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from getstep._errors import BotError
 from getstep.bot_process.serve import LONGEST_TEXT, Message
+from getstep.languages import Language
 from getstep.local_server import CONNECT_SECONDS, Ended, LocalProgram, Received, SignOfLife, Violation
+from getstep.programs.build import sdk_advice
 from getstep.wire import MAX_MS, End, GetStep, Raised, Start
 
 from .players import Answer, Player
@@ -27,13 +29,17 @@ class WirePlayer(Player):
         command: starts it.
         name: the bot's name for people.
         folder: where it starts; None for the current one.
+        language: of its source, if that uses an SDK.
 
     Raises:
         BotError: it cannot be started, ends at once, or does not log in.
     """
 
-    def __init__(self, command: Sequence[str], name: str, folder: Path | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], name: str, folder: Path | None = None, language: Language | None = None
+    ) -> None:
         super().__init__(name)
+        self._source = (language, folder) if language and folder else None  # what its advice depends on
         self._program = LocalProgram(command, folder=folder)
         self.output = self._program.output
         self._printed = 0  # lines when it was asked
@@ -51,7 +57,8 @@ class WirePlayer(Player):
 
     def _not_logged_in(self, command: Sequence[str]) -> str:
         received = self._program.receive(0)
-        printed = "\n".join(f"  {line}" for line in self.output.since(0)[-20:])
+        lines = self.output.since(0)[-20:]
+        printed = "\n".join(f"  {line}" for line in lines)
         if received is not None and isinstance(received.what, Ended):
             text = f"{self.name} has not connected: {received.what.how.partition(';')[0]}."
         elif self._program.refused:
@@ -59,12 +66,19 @@ class WirePlayer(Player):
         else:
             text = f"{self.name} has not connected within {CONNECT_SECONDS:g} s."
         more = f"It printed:\n{printed}" if printed else "It printed nothing."
-        return (
-            f"{text} {more}\n"
-            f"It was started with: {' '.join(command)}\n"
-            "A bot connects to GETSTEP_HOST and GETSTEP_PORT, as the SDK does. A program of an original contest"
-            " needs --as, such as --as linkage."
-        )
+        advice = self._advice(lines)
+        return "\n".join([f"{text} {more}", f"It was started with: {' '.join(command)}", *advice])
+
+    def _advice(self, lines: list[str]) -> list[str]:
+        if self._source is None:
+            return [
+                "A bot connects to GETSTEP_HOST and GETSTEP_PORT, as the SDK does. A program of an original contest"
+                " needs --as, such as --as linkage."
+            ]
+        language, folder = self._source
+        if not lines:
+            return [f"A bot in {language.title} calls play when it starts, as what getstep new writes does."]
+        return sdk_advice(language, folder, lines)
 
     # --- what the match tells ---
 

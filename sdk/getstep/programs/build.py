@@ -51,7 +51,9 @@ def build(language: Language, file: Path, say: Callable[[str], None]) -> Path:
     if way is None:
         tools = " nor ".join(dict.fromkeys(one.tool for one in language.builds_here()))
         install = language.install.get(sys.platform, language.install["linux"])
-        raise BotError(f"This computer has no {tools}, which a bot in {language.title} takes: {install}")
+        raise BotError(
+            f"This computer has no {tools}, which a bot in {language.title} needs. To install it:\n  {install}"
+        )
     if not way.build:
         return file
     source = [file.name, *(name for name in way.sdk if file.with_name(name).is_file())]
@@ -148,13 +150,18 @@ def java_advice(lines: list[str]) -> list[str]:
 def _advice(language: Language, folder: Path, lines: list[str]) -> str:
     text = ["It does not compile; the compiler's errors are above."]
     text += java_advice(lines)
+    return "\n".join([*text, *sdk_advice(language, folder, lines)])
+
+
+def sdk_advice(language: Language, folder: Path, lines: list[str]) -> list[str]:
+    """Return where to get the SDK's file, if it is not in the bot's folder and ``lines`` of an error name it."""
     main = language.files[0]
-    if not (folder / main).is_file() and any(main.partition(".")[0] in line for line in lines):
-        text.append(
-            f"{main} is not in {folder}. It is on the live page of the contest, at /{language.name};"
-            f" getstep new Other{language.suffix} --game hop writes it, too."
-        )
-    return "\n".join(text)
+    if (folder / main).is_file() or not any(main.partition(".")[0] in line for line in lines):
+        return []
+    return [
+        f"{main} is not in {folder}. It is on the live page of the contest, at /{language.name};"
+        f" getstep new Other{language.suffix} --game hop writes it, too."
+    ]
 
 
 def _made(way: Build, file: Path, folder: Path) -> Path:

@@ -44,6 +44,19 @@ def find(path: Path) -> Path:
     others = [path.with_name(f"{path.name}{suffix}") for suffix in (".py", ".exe", ".class")]
     if path.suffix == ".class":  # the class has another name than its source
         others += files_with_main(path.parent)
+    others += _by_another_case(path)
     found = next((other for other in others if other.is_file()), None)
     hint = f"This folder is {Path.cwd()}" if found is None else f"did you mean {found}?"
     raise BotError(f"There is no file {path}.\n{hint[0].upper()}{hint[1:]}")
+
+
+def _by_another_case(path: Path) -> list[Path]:
+    """Return the files that differ from a name by capital letters, ``-`` or ``_`` only, as MyBot and my_bot do."""
+
+    def letters(name: str) -> str:
+        return name.lower().replace("_", "").replace("-", "")
+
+    try:
+        return sorted(other for other in path.parent.iterdir() if letters(other.name) == letters(path.name))
+    except OSError:  # there is no such folder
+        return []

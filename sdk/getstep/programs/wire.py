@@ -31,13 +31,14 @@ class WireBot:
     """A bot that can be started.
 
     ``folder`` is where it starts, None for the current one. ``named_by`` are files that may name its game, the best
-    one first.
+    one first. ``language`` is that of the source that was named, which uses an SDK.
     """
 
     name: str
     command: tuple[str, ...]
     folder: Path | None = None
     named_by: tuple[Path, ...] = ()
+    language: Language | None = None
 
     @property
     def games(self) -> list[str]:
@@ -90,7 +91,7 @@ def from_path(path: Path, say: Callable[[str], None]) -> WireBot:
         raise BotError(f"{file.name} is a file of the SDK, which a bot needs beside it. Name the bot's own file.")
     if language is not None:
         built = build(language, file, say)
-        return WireBot(file.name, tuple(_start(built)), file.parent, (file,))
+        return WireBot(file.name, tuple(_start(built)), file.parent, (file,), language)
     _check(file)
     return WireBot(file.name, tuple(_start(file)), start_folder(file), _sources_of(file))
 
@@ -145,12 +146,12 @@ def _check(file: Path) -> None:
         )
     if suffix == ".jar":
         _check_jar(file)
-    check_startable("getstep", file)
     if suffix not in (".class", ".jar", ".dll", ".exe") and _is_text(file) and not _has_interpreter(file):
         raise BotError(
             f"{file.name} is a text without a first line such as #!/usr/bin/env python3, so it cannot be started."
             " Type the command that starts it:\n  getstep practice -- COMMAND " + _quoted(file.name)
         )
+    check_startable("getstep", file)
 
 
 def _has_interpreter(file: Path) -> bool:
