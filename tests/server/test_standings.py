@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 from math import sqrt
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,10 +17,13 @@ from getstep_engines import Player
 from getstep_server.config.event import Scoring
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.tournament.combined import Combined, combined
+from getstep_server.reports.tables import standings_table
+from getstep_server.tournament.combined import Combined, as_shown, combined
 from getstep_server.tournament.points import points_of
 from getstep_server.tournament.standings import Standing, standings
 from getstep_server.validation import ValidationError, validated
+from tests.support.contests import make_contest
+from tests.support.tournament_host import Host
 
 ROOTS = Scoring(kind="signed_roots")
 PERCENTAGE = Scoring(kind="percentage")
@@ -177,6 +181,31 @@ def test_the_formats_own_places_come_first() -> None:
     rows = standings([1, 2, 3, 4], [result(1, 2, 0), result(1, 3, 0), result(3, 4, 0)], places={2: 1, 3: 2, 1: 2})
     assert order(rows) == [2, 1, 3, 4]
     assert [row.place for row in rows] == [1, 2, 2, None]
+
+
+def test_until_the_event_is_over_a_team_without_a_result_is_last_and_has_no_rank(tmp_path: Path) -> None:
+    """After it, the points alone count; before the first result nobody has a rank."""
+    host = Host(make_contest(tmp_path, 4))
+    event = host.contest.events[0]
+    first, *_ = host.issue_pairings()
+    rows = host.tournament.table(event)
+    assert [row.waiting for row in rows] == [True] * 4
+    assert standings_table(host.contest, event, rows).columns[0].cells == ["-"] * 4
+    host.play(first, strong=first.first)
+    rows = host.tournament.table(event)
+    assert [row.team for row in as_shown(rows)[:2]] == [first.first, first.second]
+    table = standings_table(host.contest, event, rows)
+    assert table.columns[0].cells == ["1", "2", "-", "-"]
+    assert "lot" not in [column.heading for column in table.columns]
+    host.play_all()
+    assert not any(row.waiting for row in host.tournament.table(event))
+    losing = [result(1, 2, 0, (9, 0))]
+    assert order(standings([1, 2, 3], losing)) == [1, 3, 2]
+    rows = standings([1, 2, 3], losing, under_way=True)
+    assert order(rows) == [1, 3, 2]  # as exports have it
+    assert order(as_shown(rows)) == [1, 2, 3]
+    both = combined([1, 2, 3], {"A": rows, "B": standings([3], [], under_way=True)})
+    assert [(row.team, row.waiting) for row in as_shown(both)] == [(1, False), (2, False), (3, True)]
 
 
 def test_lots_decide_the_remaining_ties() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.records.result import Result
+from getstep_server.tournament.combined import as_shown
 from getstep_server.tournament.points import points_of, total_points
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
@@ -77,11 +78,12 @@ def crosstable_of(tournament: Tournament, event: ContestEvent) -> Crosstable:
 
 def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None = None) -> CrosstableView:
     """Return a crosstable that can be printed; it has at most `MOST_TEAMS` teams, the best ones."""
-    rows = table.rows[:MOST_TEAMS]
+    rows = as_shown(table.rows)[:MOST_TEAMS]
     return CrosstableView(
-        teams=team_columns(contest, rows),
-        letters=_opponents(table, lambda *pair: "".join(_LETTERS[leg] for leg in table.legs(*pair)), "left"),
-        points=_opponents(table, lambda *pair: _rounded(table.event, table.points(*pair)), "right"),
+        # the columns of the opponents are headed by these numbers, also before there are ranks
+        teams=[Column("#", [str(row.rank) for row in rows]), *team_columns(contest, rows)[1:]],
+        letters=_opponents(rows, lambda *pair: "".join(_LETTERS[leg] for leg in table.legs(*pair)), "left"),
+        points=_opponents(rows, lambda *pair: _rounded(table.event, table.points(*pair)), "right"),
         total=points_column(table.event, rows),
         rounded=table.event.scoring.kind != "points",
         title=title,
@@ -89,8 +91,8 @@ def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None =
     )
 
 
-def _opponents(table: Crosstable, cell: Callable[[int, int], str], justify: Side) -> list[Column]:
-    teams = [row.team for row in table.rows[:MOST_TEAMS]]
+def _opponents(rows: Sequence[Standing], cell: Callable[[int, int], str], justify: Side) -> list[Column]:
+    teams = [row.team for row in rows]
     return [
         # The column of an opponent is read downwards, so `one` is the row's team and `other` the column's.
         Column(str(n), [OWN if one == other else cell(one, other) or NOT_PLAYED for one in teams], justify=justify)

@@ -23,7 +23,7 @@ from rich.text import Text
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, Event, Listening, ServerFault, Throttled
 from getstep_server.text import cell_len, escape_control_chars, fold, pluralize
-from getstep_server.tournament.combined import Tables
+from getstep_server.tournament.combined import Tables, as_shown
 
 from .event_lines import EventLines, address_to_play, page_line
 from .live_board import LiveBoard
@@ -290,12 +290,12 @@ class ProgressView:
         contest = self.contest
         table: TextTable
         if tables.combined:
-            teams, table = len(tables.combined), combined_table(contest, tables.combined[:lines])
+            teams, table = len(tables.combined), combined_table(contest, as_shown(tables.combined)[:lines])
         else:
             rows = tables.events[1]
             teams, table = (
                 len(rows),
-                standings_table(contest, contest.events[0], rows[:lines], elo=tables.elo),
+                standings_table(contest, contest.events[0], as_shown(rows)[:lines], elo=tables.elo),
             )
         more = [f"and {pluralize(teams - lines, 'more team')}"] if teams > lines else []
         return [one_line_per_team(table), *map(_one_line, more)]

@@ -28,7 +28,7 @@ from getstep_server.records.reasons import VOID_REASONS, Reason
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
-from getstep_server.tournament.combined import Combined
+from getstep_server.tournament.combined import Combined, as_shown
 from getstep_server.tournament.ratings import UNSURE, Ratings, rate, ratings_of, tally_of
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
@@ -293,9 +293,9 @@ def _combined(contest: Contest, rows: Sequence[Combined]) -> Grid:
     return replace(grid, hints=_HINTS | dict.fromkeys((event.name for event in contest.events), share))
 
 
-def _with_teams(grid: Grid, rows: Sequence[Standing] | Sequence[Combined], data: ReportData) -> Grid:
+def _with_teams(grid: Grid, rows: Sequence[Standing | Combined], data: ReportData) -> Grid:
     """Return a table of teams in which each name links to the team's page, if there is one."""
-    links = [data.links.team(row.team) for row in rows]
+    links = [data.links.team(row.team) for row in as_shown(rows)]
     columns = [structs.replace(c, links=links) if c.heading == "team" else c for c in grid.columns]
     return replace(grid, columns=columns)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
 from getstep_server.storage.store import Store
+from getstep_server.tournament.combined import as_shown
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
@@ -20,7 +21,7 @@ from .match_pages import CountDone, Links, match_pages, shared_files
 from .programs import PROGRAMS, published_files
 from .replays import Seen, without_errors
 from .report import Grid, ReportData, as_html, environment
-from .tables import points_column
+from .tables import points_column, rank_text
 from .team_pair import PARTS, PARTS_HINT, pair_events
 
 MATCHES, TEAMS, PAIRS = "matches/", "teams/", "pairs/"
@@ -134,7 +135,7 @@ def _pair_pages(data: ReportData, store: Store, links: Links) -> Iterator[tuple[
 def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:
     tables = data.tournament.tables()
     for event in data.contest.events:
-        row = next((row for row in tables.events[event.number] if row.team == team), None)
+        row = next((row for row in as_shown(tables.events[event.number]) if row.team == team), None)
         matches = [
             match
             for match in data.tournament.matches.values()
@@ -144,7 +145,7 @@ def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:
             continue
         points = points_column(event, [row]) if row is not None else None
         facts = (
-            [] if row is None or points is None else [("rank", str(row.rank)), (points.heading, points.cells[0])]
+            [] if row is None or points is None else [("rank", rank_text(row)), (points.heading, points.cells[0])]
         )
         yield TeamEvent(event.name, [*facts, *_facts(row)], _matches(data, event.number, matches, links))
 

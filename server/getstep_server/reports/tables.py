@@ -14,7 +14,7 @@ from getstep_server.formats import Rating
 from getstep_server.records.reasons import Reason
 from getstep_server.records.result import Result
 from getstep_server.text import cell_len, pluralize
-from getstep_server.tournament.combined import Combined, Tables
+from getstep_server.tournament.combined import Combined, Tables, as_shown
 from getstep_server.tournament.estimate import Estimate
 from getstep_server.tournament.standings import Standing, separating
 
@@ -65,6 +65,7 @@ def standings_table(
         title: above the table.
         elo: a rating for each team, as two further columns; without room for the interval there is neither.
     """
+    rows = as_shown(rows)
     columns = [*team_columns(contest, rows), *_columns(event, rows)]
     if elo:
         columns += _elo_columns(rows, elo)
@@ -80,6 +81,7 @@ def combined_table(
 
     It has a column for each event, headed by its name, if there are at most EVENTS_SHOWN, or if ``every`` is True.
     """
+    rows = as_shown(rows)
     events = contest.events if every or len(contest.events) <= EVENTS_SHOWN else ()
     columns = [
         Column(
@@ -92,8 +94,9 @@ def combined_table(
     ]
     columns.append(Column("total", [f"{row.total:.1f}" for row in rows]))
     columns.append(Column("firsts", [str(row.firsts) for row in rows], "1st"))
-    if any(row.lot is not None for row in rows):
-        columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
+    lots = [None if row.waiting else row.lot for row in rows]
+    if any(lot is not None for lot in lots):
+        columns.append(Column("lot", list(map(_or_empty, lots))))
     key = ", ".join(f"{event.number} {event.name}" for event in events)
     notes = ["Order: total, firsts, lot."]
     return TextTable([*team_columns(contest, rows), *columns], title, notes, key=f"Events: {key}." if key else "")
@@ -118,7 +121,12 @@ def one_line_per_team(table: TextTable) -> TextTable:
 def team_columns(contest: Contest, rows: Sequence[Standing] | Sequence[Combined]) -> list[Column]:
     """Return the first columns of every table: the rank and the team."""
     names = [name_with_status(contest, row) for row in rows]
-    return [Column("#", [str(row.rank) for row in rows]), Column("team", names, names=True, justify="left")]
+    return [Column("#", list(map(rank_text, rows))), Column("team", names, names=True, justify="left")]
+
+
+def rank_text(row: Standing | Combined) -> str:
+    """Return a team's rank; a dash until its first result."""
+    return "-" if row.waiting else str(row.rank)
 
 
 def name_with_status(contest: Contest, row: Standing | Combined) -> str:
@@ -167,8 +175,9 @@ def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
         columns += _percentages(event, rows)
     columns.append(Column("diff", [f"{row.difference:+d}" for row in rows]))
     columns += _tie_breaks(event, rows)
-    if any(row.lot is not None for row in rows):
-        columns.append(Column("lot", [_or_empty(row.lot) for row in rows]))
+    lots = [None if row.waiting else row.lot for row in rows]
+    if any(lot is not None for lot in lots):
+        columns.append(Column("lot", list(map(_or_empty, lots))))
     return columns
 
 

@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import fsum
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from getstep_server.formats import DIGITS
+from getstep_server.records.reasons import TeamStatus
 
 from .estimate import Estimate
 from .standings import Standing, draw_lots
@@ -36,7 +38,7 @@ class Combined(Struct, frozen=True):
 
     ``shares`` are in percent by event, without those that the team is not in or that do not count yet; ``total`` is
     their sum and ``firsts`` the number of those that are 100. ``lot`` is None unless it was needed; the lowest is
-    first.
+    first. A team that is ``waiting`` does so in all its events.
     """
 
     rank: int
@@ -46,6 +48,7 @@ class Combined(Struct, frozen=True):
     firsts: int
     lot: int | None
     status: str = ""
+    waiting: bool = False
 
 
 class Tables(Struct, frozen=True):
@@ -79,13 +82,27 @@ def combined(teams: Iterable[int], tables: Mapping[str, Sequence[Standing]], *, 
     """
     shares = {event: _shares(table) for event, table in tables.items() if any(row.played for row in table)}
     statuses: dict[int, set[str]] = {}
+    waiting: dict[int, bool] = {}
     for row in (row for table in tables.values() for row in table):
         statuses.setdefault(row.team, set()).add(row.status)
-    rows = sorted((_row(team, shares, statuses.get(team, set())) for team in teams), key=_merit)
+        waiting[row.team] = waiting.get(row.team, True) and row.waiting
+    unordered = (_row(team, shares, statuses.get(team, set()), waiting=waiting.get(team, False)) for team in teams)
+    rows = sorted(unordered, key=_merit)
     ordered: list[Combined] = []
     for _, level in groupby(rows, _merit):
         ordered += _separated(list(level), len(ordered), seed)
     return ordered
+
+
+Row = TypeVar("Row", bound=Standing | Combined)
+
+
+def as_shown(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows of a table, of an event or combined, in the order for people: waiting teams last."""
+    if not any(row.waiting for row in rows):
+        return list(rows)
+    ordered = sorted(rows, key=lambda row: (row.status == TeamStatus.DISQUALIFIED, row.waiting))
+    return [replace(row, rank=rank) for rank, row in enumerate(ordered, start=1)]
 
 
 def _shares(table: Sequence[Standing]) -> dict[int, float]:
@@ -99,12 +116,12 @@ def _shares(table: Sequence[Standing]) -> dict[int, float]:
     return shares
 
 
-def _row(team: int, shares: Mapping[str, Mapping[int, float]], statuses: set[str]) -> Combined:
+def _row(team: int, shares: Mapping[str, Mapping[int, float]], statuses: set[str], *, waiting: bool) -> Combined:
     own = {event: by_team[team] for event, by_team in shares.items() if team in by_team}
     total = round(fsum(own.values()), DIGITS)
     firsts = sum(share == WHOLE for share in own.values())
     status = statuses.pop() if len(statuses) == 1 else ""
-    return Combined(0, team, total, own, firsts, None, status)
+    return Combined(0, team, total, own, firsts, None, status, waiting)
 
 
 def _merit(row: Combined) -> tuple[float, int]:

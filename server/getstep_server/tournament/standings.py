@@ -11,7 +11,8 @@ Teams are ranked by these criteria in order, each a column of the table:
    bye adds the team's own);
 5. a lot. Each team's lot is drawn from the seed separately, so it does not depend on which other teams there are.
 
-No two teams share a rank.
+No two teams share a rank. Until the event is over, a team without a result is `waiting`. By these criteria a lot,
+or the losses of others, could make it the first. `combined.as_shown` puts it last; exports keep the rank.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Standing(Struct, frozen=True):
     ``status`` is "" for a team that takes part, "withdrawn" or "disqualified". ``place`` is the format's own, None
     if it does not rank. ``byes`` count as ``Scoring`` says, and are not ``played``. ``buchholz`` is None unless it
     is a tie-break of the event. ``direct`` and ``lot`` are None unless they were needed to separate the team from
-    others; the lowest lot is first. ``rating`` is the format's own, None if it does not rate.
+    others; the lowest lot is first. ``rating`` is the format's own, None if it does not rate. A team that is
+    ``waiting`` has no result yet, and its event is not over; see `combined.as_shown`.
     """
 
     rank: int
@@ -60,6 +62,7 @@ class Standing(Struct, frozen=True):
     won_as_second: int = 0
     status: str = ""
     rating: Rating | None = None
+    waiting: bool = False
 
     @property
     def percentage_as_first(self) -> float | None:
@@ -86,6 +89,7 @@ def standings(
     byes: Mapping[int, int] | None = None,
     places: Mapping[int, int] | None = None,
     statuses: Mapping[int, str] | None = None,
+    under_way: bool = False,
 ) -> list[Standing]:
     """Return the table, best team first.
 
@@ -98,6 +102,7 @@ def standings(
         byes: the number of each team's byes that count.
         places: the format's own, from 1; a team without one comes after those that have one.
         statuses: which teams have withdrawn or are disqualified. The latter have no place, and leave none empty.
+        under_way: further results will follow, so that a team without any is not better than one that has lost.
     """
     statuses = statuses or {}
     lines = _StandingsBuilder(scoring or Scoring(), byes or {}, _places_left(places or {}, statuses), statuses)
@@ -105,10 +110,17 @@ def standings(
         lines.add_team(team)
     for result in results:
         lines.add_result(result)
-    levels = [lines.rows(buchholz="buchholz" in tie_breaks)]
+    rows = lines.rows(buchholz="buchholz" in tie_breaks)
+    if under_way:
+        rows = [replace(row, waiting=_is_waiting(row)) for row in rows]
+    levels = [rows]
     for criterion in ("status", "place", "points", *tie_breaks, "lot"):
         levels = [part for level in levels for part in _separated(level, criterion, lines, seed)]
     return [replace(row, rank=rank) for rank, level in enumerate(levels, start=1) for row in level]
+
+
+def _is_waiting(row: Standing) -> bool:
+    return row.place is None and not row.played and not row.byes and row.status != TeamStatus.DISQUALIFIED
 
 
 def _places_left(places: Mapping[int, int], statuses: Mapping[int, str]) -> dict[int, int]:

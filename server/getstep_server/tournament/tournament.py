@@ -503,6 +503,7 @@ class Tournament:
             byes=event.format.byes(games),
             places=event.format.places(state.seeding(event.teams), games),
             statuses=gone | decided,
+            under_way=bool(state.open) or self.remaining_estimate(event) > 0,
         )
         ratings = event.format.ratings(games)
         return [replace(row, rating=ratings[row.team]) if row.team in ratings else row for row in rows]

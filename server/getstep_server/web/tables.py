@@ -12,7 +12,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.records.match import Match
 from getstep_server.reports.tables import combined_table, describe_event, standings_table
 from getstep_server.reports.text_table import TextTable
-from getstep_server.tournament.combined import Combined, Tables
+from getstep_server.tournament.combined import Combined, Tables, as_shown
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
@@ -34,7 +34,7 @@ class PageTables:
         events: the standings by the event's number.
         expected: the expected number of matches.
         left: the matches that each team has left.
-        ranks: the rank of each team in the main table.
+        ranks: the rank of each team in the main table; None until its first result.
         about: each event in words.
         ratings: the ratings of events, where somebody wanted them before the tables were made.
         want_ratings: asks for the ratings of an event in the next tables.
@@ -45,7 +45,7 @@ class PageTables:
     events: Mapping[int, TableJson] = field(default_factory=dict)
     expected: int = 0
     left: Mapping[int, int] = field(default_factory=dict)
-    ranks: Mapping[int, int] = field(default_factory=dict)
+    ranks: Mapping[int, int | None] = field(default_factory=dict)
     coming: Sequence[Match] = ()
     about: Mapping[int, str] = field(default_factory=dict)
     ratings: Mapping[int, TableJson] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
     matches = tournament.matches.values()
     coming = (match for match in matches if tournament.is_open(match) and match.number not in hidden)
     events = {event.number: _standings(contest, event.number, tables) for event in contest.events}
-    rows: Sequence[Standing] | Sequence[Combined] = tables.combined or tables.events[1]
+    rows: Sequence[Standing | Combined] = tables.combined or tables.events[1]
     return PageTables(
         main=main_table(tournament),
         events=events,
@@ -74,7 +74,7 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
         about={event.number: describe_event(event, contest.file.time.lag_ms) for event in contest.events},
         ratings={event.number: _ratings(tournament, event) for event in contest.events if event.number in wanted},
         want_ratings=wanted.add,
-        ranks={row.team: row.rank for row in rows},
+        ranks={row.team: None if row.waiting else row.rank for row in as_shown(rows)},
         coming=list(islice(coming, COMING)),
     )
 
@@ -101,8 +101,9 @@ def _standings(contest: Contest, number: int, tables: Tables) -> TableJson:
     return table_json(standings_table(contest, contest.event(number), rows), rows)
 
 
-def table_json(table: TextTable, rows: Sequence[Standing] | Sequence[Combined] = ()) -> TableJson:
+def table_json(table: TextTable, rows: Sequence[Standing | Combined] = ()) -> TableJson:
     """Return a table for the browser: columns, cells by row, and the team of each row."""
+    rows = as_shown(rows)
     columns = [
         {"heading": column.heading, "names": column.names, "left": column.justify == "left", "spare": column.spare}
         for column in table.columns
