@@ -233,7 +233,7 @@ async def _pass_on(
     """Pass on the turns while they are played; cancel ``scope`` if the match has to stop."""
     passed_on = 0
     while True:
-        await trio.sleep(PROGRESS_SECONDS)  # `stop` is set by another thread, which cannot wake trio
+        await trio.sleep(PROGRESS_SECONDS)  # `stop` is set by a thread that knows no trio
         if stop.is_set():
             scope.cancel()
         lines = sheet.turns_from(passed_on)

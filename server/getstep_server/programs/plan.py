@@ -75,7 +75,7 @@ for name in sys.argv[1:]:
 _JAVA = ("java", "-XX:+UseSerialGC", "-Xmx640m")
 """It has one core, and 1 GB of memory for all that it needs."""
 
-_LONGEST_LINE = 1000  # in a longer line, which is generated, the search of `_GET_STEP` would take long
+_LONGEST_LINE = 1000  # longer lines are generated
 _NAMES = ("bot", "main", "program", "my_bot")  # the usual names of the file that is run
 
 
