@@ -9,12 +9,13 @@ import sys
 from contextlib import ExitStack
 from importlib.util import cache_from_source
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.languages import install, missing
+from tests.support.languages import BUILDS, install, missing
 
 # Keep compiled modules, even where the environment (often that of a container) says not to. Without them each
 # process of the tests compiles the assertions of 200 modules (8 s), and each of hundreds of servers its own (0.2).
@@ -42,6 +43,14 @@ settings.register_profile(
 settings.load_profile("getstep")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make a folder for what tests compile. All processes of a run, and those that they start, share it."""
+    if BUILDS not in os.environ:
+        builds = TemporaryDirectory(prefix="getstep-builds-")
+        os.environ[BUILDS] = builds.name
+        config.add_cleanup(builds.cleanup)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which programs are untested because their compilers are not installed."""
     if tools := missing():
@@ -61,6 +70,7 @@ TOGETHER = (
 """Modules whose tests run in one process, since they share something that takes seconds to make."""
 
 APART = (
+    "tests/bots/test_example_programs.py",
     "tests/e2e/",
     "tests/server/test_attack.py",
     "tests/server/test_decisions_at_any_time.py",

@@ -102,7 +102,8 @@ def test_a_server_that_has_proved_itself_stays_known(bot: tuple[str, list[str]],
         assert session.hear() is CLOSED
 
     def goes_on(session: Session) -> None:
-        session.let_in(start(1, resumed=True), ask(3))
+        # A limit of minutes, of which GETSTEP_TIME_SCALE leaves seconds: a busy machine answers in it.
+        session.let_in(start(1, time_ms=10**6, resumed=True), ask(3, time_left_ms=10**6))
         assert isinstance(session.hear(), Step)
         session.say(end(1), OVER)
         assert session.hear() is CLOSED

@@ -108,7 +108,7 @@ def test_a_first_bot_plays(programs: Programs, make_contest: MakeContest, tmp_pa
 def test_it_passes_the_strict_cases_of_the_conformance_suite(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = of_sdk(name, "conformance_bot", tmp_path)
+    command = of_sdk(name, "conformance_bot")
     options = ["--patience=60", "--json", str(tmp_path / "report.json")]
     assert run_command(["conformance", *options, "--", *command]) == 0
     report = json.loads((tmp_path / "report.json").read_text())
@@ -120,11 +120,9 @@ def test_it_passes_the_strict_cases_of_the_conformance_suite(
     params=[*(pytest.param(name, marks=pytest.mark.long) for name in ("cpp", "java", "csharp")), "javascript"],
     name="echo_bot",
 )
-def the_echo_bot(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Language, list[str]]:
-    """A language, and the command of its echo bot, built once."""
-    return LANGUAGES[request.param], of_sdk(request.param, "echo_bot", tmp_path_factory.mktemp("echo"))
+def the_echo_bot(request: pytest.FixtureRequest) -> tuple[Language, list[str]]:
+    """A language, and the command of its echo bot."""
+    return LANGUAGES[request.param], of_sdk(request.param, "echo_bot")
 
 
 def run(folder: Path, command: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
@@ -212,10 +210,9 @@ def test_the_latest_10000_results_are_kept(name: str, tmp_path: Path) -> None:
     source = tmp_path / f"Count{LANGUAGES[name].suffix}"
     source.write_text(COUNTERS[name])
     if name == "java":
-        compile_java(source, tmp_path)
-        command = ["java", *QUICK_START, "-cp", str(tmp_path), "Count"]
+        command = ["java", *QUICK_START, "-cp", str(compile_java(source)), "Count"]
     else:
-        command = ["mono", str(compile_csharp(source, tmp_path / "Count.exe"))]
+        command = ["mono", str(compile_csharp(source))]
 
     def many(session: Session) -> None:
         session.let_in(*(message for match in range(1, 10_003) for message in (begin(match), end(match))), OVER)
@@ -259,9 +256,13 @@ def test_a_bot_in_javascript_that_ends_its_thread_or_never_returns(
 @pytest.mark.long
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_bot_that_searches(name: str, programs: Programs, make_contest: MakeContest, tmp_path: Path) -> None:
-    """It beats the first bot within its time, on points: on a busy machine it may lose one of two games."""
-    search = of_sdk(name, "search_pseudo_tonga", tmp_path)
-    first = built(LANGUAGES[name], tmp_path / "bot", "pseudo_tonga")
+    """It beats a first bot within its time, on points: on a busy machine it may lose one of two games.
+
+    The first bot is that of JavaScript, which needs no compiler.
+    """
+    need(*COMPILERS["javascript"])
+    search = of_sdk(name, "search_pseudo_tonga", optimized=True)
+    first = built(LANGUAGES["javascript"], tmp_path / "bot", "pseudo_tonga")
     folder = make_contest(2, event={"game": "pseudo_tonga", "budget_seconds": 3})
     server = programs.serve_in_thread(folder)
     bots = [start(programs, command, server, team, tmp_path / "bot") for team, command in ((1, search), (2, first))]

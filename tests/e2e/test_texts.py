@@ -132,12 +132,12 @@ class Said:
         "python",
     ],
 )
-def bot(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bot:
-    """The bot of each language, built once."""
+def bot(request: pytest.FixtureRequest) -> Bot:
+    """The bot of each language."""
     if request.param == "python":
         script = Path(__file__).parents[1] / "support" / "scripts" / "conformance_bot.py"
         return Bot("python", [sys.executable, str(script)])
-    return Bot(request.param, of_sdk(request.param, "conformance_bot", tmp_path_factory.mktemp("bot")))
+    return Bot(request.param, of_sdk(request.param, "conformance_bot"))
 
 
 def test_each_language_has_every_name() -> None:

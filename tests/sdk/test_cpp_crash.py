@@ -37,7 +37,7 @@ def source(folder: Path, crash: str) -> Path:
 def test_a_crash_names_the_move(crash: str, tmp_path: Path) -> None:
     need("g++")
     flags = ["-O0", "-Wno-unused-parameter", "-Wno-infinite-recursion", "-Wno-return-type", "-Wno-null-dereference"]
-    program = compile_cpp(source(tmp_path, crash), tmp_path / "bot", flags)
+    program = compile_cpp(source(tmp_path, crash), flags)
     ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=PATIENCE_SECONDS)
     assert ran.stderr.startswith("getstep: the bot crashed in match 3, move 7 (SIG")
     assert ran.returncode < 0

@@ -41,11 +41,11 @@ CONVERSATIONS = json.loads((VECTORS / "conversations.json").read_text(encoding="
 
 
 @pytest.fixture(scope="module", params=DRIVERS)
-def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The command of a language's program, built once."""
+def driver(request: pytest.FixtureRequest) -> list[str]:
+    """The command of a language's program."""
     found: Driver = request.param
     found.need()
-    return found.build(tmp_path_factory.mktemp("driver"))
+    return found.build()
 
 
 def ask(driver: Sequence[str], commands: Sequence[str]) -> list[dict[str, Any]]:

@@ -142,12 +142,11 @@ def build(language: str, folder: Path) -> list[str]:
         case "python":
             return [sys.executable, str(source)]
         case "cpp":
-            return [str(compile_cpp(source, folder / "hangs", ["-O0"]))]
+            return [str(compile_cpp(source, ["-O0"]))]
         case "java":
-            compile_java(source, folder / "classes")
-            return ["java", *QUICK_START, "-cp", str(folder / "classes"), "Hangs"]
+            return ["java", *QUICK_START, "-cp", str(compile_java(source)), "Hangs"]
         case "csharp":
-            return ["mono", str(compile_csharp(source, folder / "hangs.exe"))]
+            return ["mono", str(compile_csharp(source))]
         case _:
             for file, content in LANGUAGES[language].sdk_files():
                 (folder / file).write_bytes(content)

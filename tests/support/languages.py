@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
 from getstep.languages import LANGUAGES
+from getstep_server.file_lock import lock
 
 HERE = Path(__file__).parents[1] / "sdk" / "languages"
 CPP_FLAGS = ("-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror", "-pthread")
@@ -28,69 +33,89 @@ class Driver:
     Args:
         language: a name in `LANGUAGES`.
         tools: the programs that it needs.
-        build: builds it in a folder, and returns its command.
+        build: builds it, and returns its command.
     """
 
     language: str
     tools: tuple[str, ...]
-    build: Callable[[Path], list[str]]
+    build: Callable[[], list[str]]
 
     def need(self) -> None:
         """Skip the test if a tool is missing; fail in CI, where it must not be left out."""
         need(*self.tools)
 
 
-def compile_cpp(source: Path, program: Path, flags: Sequence[str] = SANITIZED) -> Path:
+BUILDS = "GETSTEP_TEST_BUILDS"
+"""The variable with the folder of what this run of the tests has compiled; see tests/conftest.py."""
+
+
+def compile_cpp(source: Path, flags: Sequence[str] = SANITIZED) -> Path:
     """Compile a program in C++, with the SDK's header in its path, and return it."""
-    include = f"-I{LANGUAGES['cpp'].folder}"
-    ran = subprocess.run(
-        ["g++", *CPP_FLAGS, *flags, include, "-o", str(program), str(source)], capture_output=True, text=True
-    )
-    assert ran.returncode == 0, ran.stderr
-    return program
+    sdk = Path(str(LANGUAGES["cpp"].folder))
+    command = ["g++", *CPP_FLAGS, *flags, f"-I{sdk}", "-o", "{made}/program", str(source)]
+    return _compiled(command, source, sdk / "getstep.hpp") / "program"
 
 
-def compile_java(source: Path, folder: Path) -> None:
-    """Compile a program in Java, with the SDK, into a folder."""
-    sdk = str(LANGUAGES["java"].folder / "Getstep.java")
-    command = ["javac", "-Xlint:all", "-Werror", "--release", "11", "-d", str(folder), sdk, str(source)]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
+def compile_java(source: Path) -> Path:
+    """Compile a program in Java, with the SDK, and return the folder of its classes."""
+    sdk = Path(str(LANGUAGES["java"].folder), "Getstep.java")
+    command = ["javac", "-Xlint:all", "-Werror", "--release", "11", "-d", "{made}", str(sdk), str(source)]
+    return _compiled(command, source, sdk)
 
 
-def compile_csharp(source: Path, program: Path) -> Path:
+def compile_csharp(source: Path) -> Path:
     """Compile a program in C#, with the SDK, and return it. mcs knows most of C# 7.3, which it calls 7.2."""
-    sdk = str(LANGUAGES["csharp"].folder / "Getstep.cs")
-    command = [
-        "mcs",
-        "-langversion:7.2",
-        "-warn:4",
-        "-warnaserror",
-        "-optimize",
-        f"-out:{program}",
-        str(source),
-        sdk,
+    sdk = Path(str(LANGUAGES["csharp"].folder), "Getstep.cs")
+    options = ["-langversion:7.2", "-warn:4", "-warnaserror", "-optimize", "-out:{made}/program.exe"]
+    return _compiled(["mcs", *options, str(source), str(sdk)], source, sdk) / "program.exe"
+
+
+def _compiled(command: Sequence[str], *files: Path) -> Path:
+    """Return the folder ``{made}`` of a command that compiles files, which runs once in a run of the tests.
+
+    Each compiler takes 3 to 9 s, and tests of the same bot are spread over all processes.
+    """
+    words = [word for word in command if Path(word) not in files]  # tests write the same source into many folders
+    parts = [
+        json.dumps(words).encode(),
+        *(part for file in files for part in (file.name.encode(), file.read_bytes())),
     ]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return program
+    made = Path(os.environ[BUILDS], sha256(b"".join(sha256(part).digest() for part in parts)).hexdigest())
+    with made.with_suffix(".lock").open("w") as held:
+        while not _locked(held.fileno()):
+            time.sleep(0.05)
+        if not made.exists():
+            folder = mkdtemp(dir=made.parent)
+            ran = subprocess.run(
+                [word.replace("{made}", folder) for word in command], capture_output=True, text=True
+            )
+            assert ran.returncode == 0, ran.stdout + ran.stderr
+            Path(folder).rename(made)
+    return made
 
 
-def _cpp(folder: Path) -> list[str]:
-    return [str(compile_cpp(HERE / "vectors.cpp", folder / "vectors"))]
+def _locked(file: int) -> bool:
+    try:
+        lock(file)
+    except OSError:
+        return False
+    return True
 
 
-def _javascript(_: Path) -> list[str]:
+def _cpp() -> list[str]:
+    return [str(compile_cpp(HERE / "vectors.cpp"))]
+
+
+def _javascript() -> list[str]:
     return ["node", str(HERE / "vectors.mjs"), str(LANGUAGES["javascript"].folder / "getstep.mjs")]
 
 
-def _java(folder: Path) -> list[str]:
-    compile_java(HERE / "Vectors.java", folder)
-    return ["java", *QUICK_START, "-cp", str(folder), "Vectors"]
+def _java() -> list[str]:
+    return ["java", *QUICK_START, "-cp", str(compile_java(HERE / "Vectors.java")), "Vectors"]
 
 
-def _csharp(folder: Path) -> list[str]:
-    return ["mono", str(compile_csharp(HERE / "Vectors.cs", folder / "vectors.exe"))]
+def _csharp() -> list[str]:
+    return ["mono", str(compile_csharp(HERE / "Vectors.cs"))]
 
 
 DRIVERS = [
@@ -149,7 +174,7 @@ COMPILERS = {
 """The tools that a bot of each SDK needs."""
 
 
-def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
+def of_sdk(name: str, bot: str, *, optimized: bool = False) -> list[str]:
     """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
     need(*COMPILERS[name])
     if name in ("java", "csharp"):  # whose files have the names of their classes
@@ -158,11 +183,11 @@ def of_sdk(name: str, bot: str, folder: Path) -> list[str]:
     if name == "javascript":
         return ["node", str(source)]
     if name == "csharp":
-        return ["mono", str(compile_csharp(source, folder / f"{bot}.exe"))]
+        return ["mono", str(compile_csharp(source))]
     if name == "java":
-        compile_java(source, folder / "classes")
-        return ["java", *QUICK_START, "-cp", str(folder / "classes"), bot]
-    return [str(compile_cpp(source, folder / bot, ["-O2", "-Wno-conversion", "-Wno-sign-conversion"]))]
+        return ["java", *QUICK_START, "-cp", str(compile_java(source)), bot]
+    level = "-O2" if optimized else "-O0"  # 8 s of compiling, or 4
+    return [str(compile_cpp(source, [level, "-Wno-conversion", "-Wno-sign-conversion"]))]
 
 
 # --- the example programs of the conventions, and the tools that each language needs ----------------------------
