@@ -85,7 +85,8 @@ def test_the_id_line_of_the_example(tmp_path: Path) -> None:
 def test_an_example_beats_random(tmp_path: Path, convention: str, language: str) -> None:
     need(*TOOLS.get(language, ()))
     program = (compiled if language in TOOLS else copied)(convention, language, tmp_path)
-    assert games_won(convention, program, 4) >= 1  # examples for chain_reaction lose one game of 30
+    games = 4 if CONVENTIONS[convention].game == "chain_reaction" else 2  # which has no seed: 1 game of 30 is lost
+    assert games_won(convention, program, games) >= 1
     if convention == "topcoder":
         games_won(convention, program, 2, "house_pseudo_tonga")
     if convention == "linkage":
@@ -95,8 +96,12 @@ def test_an_example_beats_random(tmp_path: Path, convention: str, language: str)
 @needs_sandbox
 @pytest.mark.long  # builds and plays in the sandbox
 @pytest.mark.parametrize(("convention", "language"), FILES)
-def test_an_example_on_the_host(tmp_path: Path, convention: str, language: str) -> None:
+def test_an_example_on_the_host(
+    tmp_path: Path, convention: str, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     need(*TOOLS.get(language, ()))
+    # No second game: a program that is started in each turn plays it in seconds. The first tries the convention.
+    monkeypatch.setattr("getstep_server.programs.trial.TRIAL_SECOND_SECONDS", 0.0)
     contest = contest_of(tmp_path, CONVENTIONS[convention].game)
     file = example(convention, language)
     version = add(contest, file.name, file.read_bytes(), convention=convention)

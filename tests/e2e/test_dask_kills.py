@@ -30,8 +30,8 @@ pytestmark = [pytest.mark.long, needs_sandbox]
 
 USUAL = 4
 CRASHES = int(os.environ.get("GETSTEP_CRASHES", USUAL))
-TEAMS = 15 if CRASHES > USUAL else 6
-"""15 teams play 210 matches, 6 play 30."""
+TEAMS = 15 if CRASHES > USUAL else 5
+"""15 teams play 210 matches, 5 play 20."""
 
 CONTEST_SECONDS = 4 * PATIENCE_SECONDS
 """For a whole contest: a match takes half a second, on a busy machine two."""
