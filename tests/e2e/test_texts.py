@@ -200,7 +200,7 @@ def test_a_late_bot(bot: Bot) -> None:
     said.check(0)
 
 
-def test_in_a_debugger_no_restart_is_announced(tmp_path: Path) -> None:
+def test_in_a_debugger_no_restart_is_announced() -> None:
     """It does not come: a function that a debugger has stopped does not hang."""
 
     def stops(session: Session) -> None:
@@ -209,7 +209,7 @@ def test_in_a_debugger_no_restart_is_announced(tmp_path: Path) -> None:
         session.say(end(1), OVER)
         assert session.hear() is CLOSED
 
-    node, *words = of_sdk("javascript", "conformance_bot", tmp_path)
+    node, *words = of_sdk("javascript", "conformance_bot")
     with FakeServer(stops) as server:
         said = Bot("javascript", [node, "--inspect=127.0.0.1:0", *words]).run(
             server=server, GETSTEP_RESTART_AFTER="60"
