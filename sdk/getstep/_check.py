@@ -325,11 +325,10 @@ def _check_whole_games(
         raise _fail(report, "game", f"{name}: {error.trace}\n{error}".replace(": \n", ": ")) from error
     moves = [turn for match in results.matches for turn in match.turns if turn.player == match.bot]
     if not isinstance(bot, Path) and moves and moves[0].kind == "move":  # a file in Python was timed before
-        took = f"the first move took {duration(moves[0].seconds * 1000)} of {_limit_of(game)}"
+        took = f"the first move took {duration((moves[0].seconds or 0) * 1000)} of {_limit_of(game)}"
         report.ok("time", f"{name}: {took}; it returned {short_repr(as_move(moves[0].move))}")
-    slowest = (
-        f"the slowest of {len(moves)} moves took {duration(max((t.seconds for t in moves), default=0) * 1000)}"
-    )
+    longest = max((turn.seconds or 0 for turn in moves), default=0)
+    slowest = f"the slowest of {len(moves)} moves took {duration(longest * 1000)}"
     if not isinstance(bot, Path) and any(turn.code == EndCode.RESIGNED for _, turn in results.faults):
         printed = "".join(f"; it printed {text}" for text in results.printed.values())
         report.skip("game", f"{name}: the bot gives up, as one does that does not play this game{printed}")

@@ -88,6 +88,10 @@ sequential test decides if yours is stronger. You get the difference in Elo with
 often each won from each side. To tell 50 Elo from 0 takes about 130 pairs. Bots that repeat their moves need
 other boards (--option size=6-16) or random choices; the result says so.
 
+With --debug no time counts. A bot in Python runs in this terminal: breakpoint() in it opens pdb, and the debugger
+of your editor works. It is so without the option, too, while a debugger is attached. A bot in another language
+is yours to start under its debugger, as is then printed. Practice waits for it.
+
 examples:
   getstep practice my_bot.py
   getstep practice my_bot.py --against mcts --games 4 --open
@@ -98,6 +102,7 @@ examples:
   getstep practice new.py --against old.py --sprt
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
+  getstep practice my_bot.py --debug
   getstep practice my_bot.py --human
   getstep practice my_bot.py --human --browser
   getstep practice ./my_program --as linkage --against greedy
@@ -431,7 +436,10 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
     )
-    most = f"how many games (default 10; 1 with --human or --from; with --sprt at most {2 * MOST_PAIRS})"
+    parser.add_argument(
+        "--debug", action="store_true", help="stop the clocks and run get_step in this terminal, for a debugger"
+    )
+    most = f"how many games (default 10; 1 with --human, --from or --debug; with --sprt at most {2 * MOST_PAIRS})"
     parser.add_argument("--games", type=int, help=most)
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
     for name, meaning in MEANINGS.items():

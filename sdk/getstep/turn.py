@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -33,6 +34,8 @@ GetStepFunction = Callable[..., Any]
 _Function = TypeVar("_Function", bound=GetStepFunction)
 
 _PLAYS = "getstep_plays"  # the attribute of a function that `plays` sets
+
+_DEBUG = "To debug it in this terminal, without a clock, type: getstep practice --debug my_bot.py"
 
 _WRONG_PARAMETERS = (
     "get_step{signature} has the wrong parameters, expected def get_step(board, is_black)\n"
@@ -68,7 +71,7 @@ class CallResult:
 
     ``move`` can be sent as it is, unless ``error`` says why there is no move. ``problem`` is the text that the
     bot's author should read, or an empty string. ``ms`` is the time that the call took. If ``resigns`` is True, the
-    bot gives up the match.
+    bot gives up the match. If ``left_debugger`` is True, a person or the end of the input has ended pdb in it.
     """
 
     move: Any
@@ -76,6 +79,7 @@ class CallResult:
     problem: str
     ms: float
     resigns: bool = False
+    left_debugger: bool = False
 
 
 def plays(*games: str) -> Callable[[_Function], _Function]:
@@ -133,7 +137,20 @@ class Callback:
         """Return the result of a call that has raised ``error``."""
         tail = error.__traceback__.tb_next if error.__traceback__ else None  # without our own frame
         problem = f"get_step raised:\n{author_trace(error, tail)}"
-        return CallResult(None, sendable_text(summary(error)), problem, ms)
+        left = _left_debugger(error)
+        if left and tail is not None:  # the trace would end with ten lines of the debugger
+            place = f"{Path(tail.tb_frame.f_code.co_filename).name} line {tail.tb_lineno}"
+            problem = f"get_step has left a debugger, at {place}.\n{_DEBUG}"
+        return CallResult(None, sendable_text(summary(error)), problem, ms, left_debugger=left)
+
+
+def _left_debugger(error: BaseException) -> bool:
+    """Return True if pdb has raised the error, at its command q or the end of its input."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module = place.tb_frame.f_globals.get("__name__") if place is not None else None
+    return module in ("bdb", "pdb") and type(error).__name__ in ("BdbQuit", "SystemExit")  # that: from 3.14 on
 
 
 def not_played_text(games: Iterable[str], game: str) -> str:

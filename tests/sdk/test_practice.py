@@ -409,7 +409,7 @@ def test_an_illegal_move_of_a_person_is_explained_and_costs_nothing() -> None:
     outcome = results.matches[0].outcome
     assert outcome is not None
     assert outcome.reason == "resigned"
-    assert all(turn.seconds == 0 for turn in results.matches[0].turns if turn.player == 1)
+    assert all(turn.seconds is None for turn in results.matches[0].turns if turn.player == 1)
     assert [turn.kind for turn in results.matches[0].turns if turn.player == 1] == ["move", "end"]
 
 
@@ -461,7 +461,7 @@ def test_a_person_plays_in_the_browser_with_both_colours() -> None:
     ends = [entry[0] for entry in page.log if len(entry) == 2 and not isinstance(entry[0], tuple)]
     assert ends == [match.result == "lost" for match in results.matches]
     assert page.log[-1] == "closed"
-    assert all(turn.seconds == 0 for turn in results.matches[0].turns if turn.player == 1)
+    assert all(turn.seconds is None for turn in results.matches[0].turns if turn.player == 1)
 
 
 def test_a_person_resigns_in_the_browser() -> None:

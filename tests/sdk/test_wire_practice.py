@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -409,6 +410,17 @@ def language(tmp_path: Path) -> Language:
     compiler.write_text(COMPILER, encoding="utf-8")
     way = Build(sys.executable, f"{sys.executable} {compiler} {{file}} {{stem}}", "./{stem}", makes="{stem}")
     return Language("logo", "Logo", ".logo", ("getstep.turtle",), (way,))
+
+
+def test_a_source_is_built_for_a_debugger_beside_the_other_build(tmp_path: Path, language: Language) -> None:
+    language = replace(language, builds=(replace(language.builds[0], debug="--with-names"),))
+    (tmp_path / "compiler.py").write_text(f"import sys\nassert sys.argv.pop(1) == '--with-names'\n{COMPILER}")
+    file, said = tmp_path / "my_bot.logo", list[str]()
+    file.write_text("forward 1", encoding="utf-8")
+    assert build.build(language, file, said.append, debug=True).is_file()
+    assert said[0].endswith(" --with-names")
+    with pytest.raises(BotError):
+        build.build(language, file, said.append)
 
 
 def test_a_source_is_built_once_and_again_after_a_change(tmp_path: Path, language: Language) -> None:

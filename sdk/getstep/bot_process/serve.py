@@ -13,7 +13,7 @@ from traceback import StackSummary
 from typing import Any
 
 from getstep._watchdog import Watchdog, format_calls, location
-from getstep.turn import Callback, Turn, as_move
+from getstep.turn import Callback, CallResult, Turn, as_move
 
 Message = dict[str, Any]
 
@@ -28,15 +28,20 @@ def serve(callback: Callback, questions: Iterable[Message], send: Callable[[Mess
         _answer(callback, question, send, watchdog)
 
 
+def call_with(callback: Callback, question: Message) -> CallResult:
+    """Return the result of calling the callback with a question."""
+    fields = question["turn"]
+    turn = Turn(**{**fields, "last_move": as_move(fields["last_move"])})
+    return callback.call(question["board"], question["is_black"], turn)
+
+
 def _answer(callback: Callback, question: Message, send: Callable[[Message], None], watchdog: Watchdog) -> None:
     def tell_late(stack: StackSummary) -> None:
         calls = format_calls(stack)[-LONGEST_TEXT:]
         send({"type": "late", "id": question["id"], "where": location(stack), "calls": calls})
 
-    fields = question["turn"]
-    turn = Turn(**{**fields, "last_move": as_move(fields["last_move"])})
     with watchdog.watch((question["seconds"], tell_late)):
-        call = callback.call(question["board"], question["is_black"], turn)
+        call = call_with(callback, question)
     send(
         {
             "type": "answer",

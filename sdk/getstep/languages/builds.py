@@ -23,6 +23,7 @@ class Build:
         elsewhere: options of ``build`` that put what it makes into ``{folder}``. If ``build`` names ``{stem}``
             itself, that is put there, and no option is needed.
         makes: the file that is started; empty if it is to be looked for.
+        debug: options of ``build`` for a program that is to be debugged.
     """
 
     tool: str
@@ -32,6 +33,7 @@ class Build:
     sdk: tuple[str, ...] = ()
     elsewhere: str = ""
     makes: str = ""
+    debug: str = ""
 
     def commands(self, file: Path) -> list[str]:
         """Return what to type, in the folder of the bot's file."""
@@ -68,9 +70,15 @@ def _quoted(name: str) -> str:
 
 
 _CPP = "-std=c++17 -O2"
-GPP = Build("g++", f"g++ {_CPP} -pthread -o {{stem}} {{file}}", "./{stem}", ("linux",), makes="{stem}")
+_GDB = "-g -O0"
+GPP = Build("g++", f"g++ {_CPP} -pthread -o {{stem}} {{file}}", "./{stem}", ("linux",), makes="{stem}", debug=_GDB)
 CLANG = Build(
-    "clang++", f"clang++ {_CPP} -pthread -o {{stem}} {{file}}", "./{stem}", ("linux", "darwin"), makes="{stem}"
+    "clang++",
+    f"clang++ {_CPP} -pthread -o {{stem}} {{file}}",
+    "./{stem}",
+    ("linux", "darwin"),
+    makes="{stem}",
+    debug=_GDB,
 )
 CL = Build(
     "cl",
@@ -79,9 +87,15 @@ CL = Build(
     ("win32",),
     elsewhere="/Fe:{stem}.exe /Fo:{stem}.obj",
     makes="{stem}.exe",
+    debug="/Zi /Od",
 )
 MINGW = Build(
-    "g++", f"g++ {_CPP} -static -o {{stem}} {{file}} -lws2_32", ".\\{stem}", ("win32",), makes="{stem}.exe"
+    "g++",
+    f"g++ {_CPP} -static -o {{stem}} {{file}} -lws2_32",
+    ".\\{stem}",
+    ("win32",),
+    makes="{stem}.exe",
+    debug=_GDB,
 )
 GCC = Build(
     "gcc",
@@ -95,6 +109,7 @@ JAVAC = Build(
     "java {stem}",
     sdk=("Getstep.java",),
     elsewhere="-encoding UTF-8 -d {folder}",
+    debug="-g",
 )
 MCS = Build(
     "mcs",
@@ -103,6 +118,7 @@ MCS = Build(
     sdk=("Getstep.cs",),
     elsewhere="-out:{stem}.exe",
     makes="{stem}.exe",
+    debug="-debug -optimize-",
 )
 DOTNET = Build("dotnet", "dotnet build -c Release -o out Bot.csproj", "dotnet out/Bot.dll", makes="out/Bot.dll")
 NODE = Build("node", "", "node {file}")

@@ -8,6 +8,7 @@ The parts, each of which knows only those above it:
 
 - ``players``: the judge's end: asks a bot, in a thread or in a `getstep.bot_process`, and knows when and what it
   answered. ``human`` asks a person at the terminal, and ``browser`` one at a page, which the host's package offers.
+- ``debug``: a bot that a debugger may stop.
 - ``match``: plays one match by `getstep.referee`, which decides; it only measures time.
 - ``series``: a number of matches, with the colours swapped.
 - ``results``, ``screen``: the views for people; results have the page of replays.

@@ -25,7 +25,7 @@ from .human import HumanPlayer
 from .position import Position, position_after
 from .results import WIDTH, Results
 from .screen import Screen, turn_text
-from .series import Entrant, Plan, ask_once, check_game, entrant, find_game, run
+from .series import Entrant, Plan, ask_once, check_game, entrant, find_game, own_entrant, run
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
@@ -41,8 +41,8 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     begins = _position(options, console)
     if begins is None:
         check_game(_game_name(options), options.bot)
-    bot = entrant(options.bot, options.convention, say=console.say)
-    most = GAMES_WITH_TEST if test else 1 if options.human or begins else GAMES
+    bot = own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
+    most = GAMES_WITH_TEST if test else 1 if options.human or begins or not bot.clock else GAMES
     games = most if options.games is None else options.games
     if begins is None:
         drawn = options_named(options.option)
@@ -82,6 +82,8 @@ def _test(options: argparse.Namespace) -> Sprt | None:
         raise SetupError("--sprt compares two bots in whole games; leave out --from, or --sprt.")
     if options.human:
         raise SetupError("--sprt compares two bots; give the other one with --against, or leave out --human.")
+    if options.debug:
+        raise SetupError("--sprt needs the clocks, which --debug stops; leave out one of them.")
     try:
         return Sprt(**{**DEFAULTS, **given})
     except ValueError as error:
@@ -105,7 +107,7 @@ def move(options: argparse.Namespace, console: Console) -> int:
         console.say(f"Legal.{_in_the_replay(begins)}")
     else:
         fault = Results(bot.name, "", plan.game.name, (match,)).first_fault(draw, sys.maxsize)
-        took = f"It took {duration(turn.seconds * 1000)} (limit {plan.control})."
+        took = f"It took {duration((turn.seconds or 0.0) * 1000)} (limit {plan.control})."
         console.say(f"{fault}\n{took}{_in_the_replay(begins)}")
     if printed := output.since(0):
         console.say("\nIt printed:\n" + "\n".join(f"  {line}" for line in printed))

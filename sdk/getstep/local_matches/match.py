@@ -1,13 +1,14 @@
 """One match at home: it asks the players, measures their time, and lets the referee decide.
 
-It follows the server's judge turn by turn, and tells a player on the wire the same. Two things differ, because both
-are known at once here. A bot whose process has ended cannot come back, so its limits are not waited for. And a
-person has no clock.
+It follows the server's judge turn by turn, and tells a player on the wire the same. Three things differ. A bot
+whose process has ended cannot come back, so its limits are not waited for. A person has no clock. And while a bot
+is debugged nobody has one: a debugger may also stop this process while the opponent thinks.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +20,7 @@ from getstep.referee.answers import answered
 from getstep.replay import ReplayTurn
 from getstep.text import short_repr
 from getstep.turn import as_move
-from getstep.wire import MAX_NAME, MAX_TEXT, End, Start, Step
+from getstep.wire import MAX_MS, MAX_NAME, MAX_TEXT, End, Start, Step
 from getstep_engines import Game, State, TimeControl
 from getstep_engines import Player as Colour
 
@@ -38,8 +39,9 @@ class PlayedTurn:
     """A turn. ``kind`` is as in `getstep.replay.ReplayTurn`, ``legal`` are examples of legal moves.
 
     ``where`` is the line where the bot was when its limit ended, ``problem`` its traceback or another text for its
-    author. ``picture`` is the board after the turn; the squares of an illegal move are marked. ``recorded`` is True
-    if nobody was asked: the opponent made this move in the replay from which the match began.
+    author. ``seconds`` is None if the time was not measured. ``picture`` is the board after the turn; the squares
+    of an illegal move are marked. ``recorded`` is True if nobody was asked: the opponent made this move in the
+    replay from which the match began.
     """
 
     number: int
@@ -49,7 +51,7 @@ class PlayedTurn:
     move: Any = None
     code: str = ""
     reason: str = ""
-    seconds: float = 0.0
+    seconds: float | None = None
     left: float | None = None
     where: str = ""
     problem: str = ""
@@ -65,6 +67,7 @@ class PlayedMatch:
     ``bot`` is the colour of the bot that practises. ``begins`` is the position with which it begins, None for the
     start of the game; ``turns`` are those after it. If ``recorded`` is True, the opponent first makes its moves of
     the replay, as long as they are legal.
+    Without a ``clock`` no time counts; the bots are still told their limits.
     """
 
     number: int
@@ -76,6 +79,7 @@ class PlayedMatch:
     start: Picture
     begins: Position | None = None
     recorded: bool = False
+    clock: bool = True
     turns: list[PlayedTurn] = field(default_factory=list)
     outcome: MatchOutcome | None = None
     position: State = field(init=False, repr=False, compare=False)
@@ -165,7 +169,8 @@ class _Match:
             opponent=match.names[1 - colour][:MAX_NAME],
             time_kind=control.kind,
             time_ms=round(control.seconds * 1000),
-            lag_ms=round(LAG_SECONDS * 1000),
+            # The longest one: the SDK warns of a late call after the limit and this.
+            lag_ms=round(LAG_SECONDS * 1000) if match.clock else MAX_MS,
             resumed=self._state.turns > 0,
             increment_ms=round(control.increment * 1000) or None,
         )
@@ -188,7 +193,8 @@ class _Match:
             return
         if state.is_stalled(colour):  # its question was left open: see `_tell`
             player.penalize(str(FaultCode.STALLED), f"nothing heard for {STALLED_MISSES} limits")
-        answer = player.ask(self._question(colour, limit), limit + LAG_SECONDS) if player.alive else None
+        seconds = limit + LAG_SECONDS if self._match.clock else math.inf
+        answer = player.ask(self._question(colour, limit), seconds) if player.alive else None
         if self._violated():
             return
         if answer is None:
@@ -203,7 +209,7 @@ class _Match:
             return None
         turn = next(self._recorded, None)
         if turn is not None and self._state.state.is_legal(turn.move):
-            return Answer(min(turn.seconds, limit), Step(next(_ids), _as_wire(turn.move)))
+            return Answer(min(turn.seconds or 0.0, limit), Step(next(_ids), _as_wire(turn.move)))
         self._recorded = iter(())
         return None
 
@@ -243,9 +249,11 @@ class _Match:
 
     def _answered(self, answer: Answer) -> referee.Turn:
         state = self._state
-        timed = self._players[state.state.to_move].timed
-        timing = {"ms": round(answer.seconds * 1000, 3) if timed else 0.0}
+        timing = {"ms": round(answer.seconds * 1000, 3) if self._is_timed(state.state.to_move) else 0.0}
         return answered(state, answer.message, timing)
+
+    def _is_timed(self, colour: Colour) -> bool:
+        return self._match.clock and self._players[colour].timed
 
     def _decide(
         self, decide: Callable[[], referee.Turn], answer: Answer | None = None, *, recorded: bool = False
@@ -293,7 +301,8 @@ class _Match:
     def _add(self, number: int, colour: Colour, kind: str, picture: Picture, ms: float, **more: Any) -> None:
         left = self._state.clocks.limit(colour) if self._match.control.kind == "budget" else None
         passed = self._state.state.passed if kind in ("move", "fault") else ()
-        turns = [PlayedTurn(number, colour, kind, picture, seconds=ms / 1000, left=left, **more)]
+        seconds = ms / 1000 if self._is_timed(colour) else None
+        turns = [PlayedTurn(number, colour, kind, picture, seconds=seconds, left=left, **more)]
         turns += [PlayedTurn(number + 1 + n, who, "pass", picture) for n, who in enumerate(passed)]
         self._match.position = self._state.state
         for turn in turns:

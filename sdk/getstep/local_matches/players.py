@@ -39,6 +39,7 @@ _PLACE_SECONDS = 0.5
 """For a bot to say where its call is when the limit has ended. Its limit begins when it gets the question, and a
 timer of Windows is up to 16 ms late."""
 
+_TICK_SECONDS = 60.0  # the longest single wait: a question of a match without a clock has no deadline
 _END_SECONDS = 0.5  # for a process to end by itself, before it is killed
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
@@ -122,9 +123,12 @@ class Player:
         self._send(question)
         deadline = asked + _seconds
         while self.alive:
+            left = deadline - time.perf_counter()
             try:
-                at, reply = self._inbox.get(timeout=max(0.0, deadline - time.perf_counter()))
+                at, reply = self._inbox.get(timeout=max(0.0, min(left, _TICK_SECONDS)))
             except queue.Empty:
+                if left > _TICK_SECONDS:
+                    continue
                 if not stalled:
                     self._wait_for_place()
                 return None

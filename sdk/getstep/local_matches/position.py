@@ -123,7 +123,7 @@ def position_after(replay: Replay, move: int, page: str) -> Position:
 
 def _on_record(turn: ReplayTurn) -> Turn:
     """Return a turn of a replay as a record has it."""
-    common = {"player": turn.player, "ms": turn.seconds * 1000}
+    common = {"player": turn.player, "ms": (turn.seconds or 0.0) * 1000}
     if turn.kind == "move":
         return {**common, "move": turn.move}
     if turn.kind == "pass":

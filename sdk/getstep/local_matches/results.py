@@ -88,9 +88,9 @@ class Results:
 
     @property
     def slowest(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
-        """The bot's answered turns, the slowest first."""
+        """The bot's answered turns, the slowest first; those whose time was not measured come last."""
         answered = [(match, turn) for match, turn in self._turns() if turn.kind == "move" or turn.code in _ANSWERED]
-        return sorted(answered, key=lambda entry: -entry[1].seconds)
+        return sorted(answered, key=lambda entry: -(entry[1].seconds or 0.0))
 
     def html(self) -> str:
         """Return the replays as one html page."""
@@ -212,10 +212,15 @@ def _variety(matches: Sequence[PlayedMatch]) -> str:
 
 
 def _slowest(results: Results) -> Iterator[str]:
-    slowest = [(match, turn) for match, turn in results.slowest[:_MOST_SLOW] if turn.seconds >= 0.01]
-    if slowest:
-        texts = (f"{duration(turn.seconds * 1000)} (game {m.number}, move {turn.number})" for m, turn in slowest)
-        yield from _wrap(f"  Slowest moves, limit {slowest[0][0].control}: {', '.join(texts)}")
+    texts = [
+        f"{duration(turn.seconds * 1000)} (game {match.number}, move {turn.number})"
+        for match, turn in results.slowest[:_MOST_SLOW]
+        if turn.seconds is not None and turn.seconds >= 0.01
+    ]
+    if texts:
+        yield from _wrap(f"  Slowest moves, limit {results.matches[0].control}: {', '.join(texts)}")
+    if results.matches and not results.matches[0].clock:
+        yield "  The time of the moves is not measured."
 
 
 def _faults(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:

@@ -48,6 +48,8 @@ class Screen:
         self._sleep = sleep
         self._terminal = bool(stream and stream.isatty() and os.environ.get("TERM") != "dumb")
         self.draw = painter(getattr(stream, "encoding", None), is_terminal=self._terminal)
+        self.has_status = self._terminal and not watch
+        """True if one line shows the running game; False while a debugger has the terminal, too."""
         self._due = 0.0
         self._tally = {"won": 0, "drawn": 0, "lost": 0}
 
@@ -70,13 +72,14 @@ class Screen:
         if self._test is not None:  # thousands of games
             return
         self._clear()
-        seconds = sum(turn.seconds for turn in match.turns)
+        times = [turn.seconds for turn in match.turns if turn.seconds is not None]
+        took = f", {duration(sum(times) * 1000)}" if times else ""
         reason = match.outcome.detail if match.outcome else ""
         count = sum(turn.recorded for turn in match.turns)
         recorded = f" ({count} as in the replay)" if count else ""
         line = (
             f"Game {match.number} of {self._games}: {match.result} as {match.game.players[match.bot]},"
-            f" {len(match.turns)} turns{recorded}, {duration(seconds * 1000)}: {reason}"
+            f" {len(match.turns)} turns{recorded}{took}: {reason}"
         )
         self.say(textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
@@ -91,11 +94,11 @@ class Screen:
         self._print(line + "\n")
 
     def _clear(self) -> None:
-        if self._terminal and not self._watch:
+        if self.has_status:
             self._print(_CLEAR_LINE)
 
     def _status(self, match: PlayedMatch) -> None:
-        if not self._terminal or self._watch:
+        if not self.has_status:
             return
         tally = ", ".join(f"{count} {result}" for result, count in self._tally.items())
         turn = match.turns[-1].number if match.turns else 0
@@ -127,8 +130,9 @@ def turn_text(match: PlayedMatch, turn: PlayedTurn) -> str:
     """Return a turn on one line, such as ``"Move 3, greedy (Black): 2,2-2,3 in 12 ms"``."""
     who = f"Move {turn.number}, {match.names[turn.player]} ({match.game.players[turn.player]})"
     if turn.kind == "move":
-        how = "as in the replay" if turn.recorded else f"in {duration(turn.seconds * 1000)}"
-        return f"{who}: {match.game.notation(turn.move)} {how}"
+        took = "" if turn.seconds is None else f" in {duration(turn.seconds * 1000)}"
+        how = " as in the replay" if turn.recorded else took
+        return f"{who}: {match.game.notation(turn.move)}{how}"
     if turn.kind == "pass":
         return f"{who}: no legal move"
     tried = f" ({tried})" if (tried := tried_text(turn)) else ""

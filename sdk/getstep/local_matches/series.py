@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import sys
@@ -22,10 +23,11 @@ from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
 from getstep.sprt import Sprt
 from getstep.text import short_repr
-from getstep.turn import GetStepFunction
+from getstep.turn import Callback, GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 from getstep_engines import Player as Colour
 
+from .debug import DebugPlayer, attached_debugger, awaited
 from .human import PersonPlayer, Quit
 from .match import PlayedMatch, PlayedTurn, play_match, play_turn
 from .players import Player, ProcessPlayer, ThreadPlayer
@@ -60,6 +62,7 @@ def practice(
     options: Mapping[str, int | str] | None = None,
     seed: int | str | None = None,
     quiet: bool = False,
+    debug: bool = False,
 ) -> Results:
     """Play whole games on this machine, with the rules, the clocks and the penalties of a contest.
 
@@ -82,7 +85,9 @@ def practice(
         limit: seconds for each move, or for a whole game in a game with such a limit; by default the game's own.
         options: the game's options, such as ``{"size": 10}``. ``{"size": "6-16"}`` draws it for each two games.
         seed: the same seed gives the sample bots the same random moves, and seeds ``random`` in each process.
-        quiet: print nothing while the games are played.
+        quiet: print nothing while the games are played, unless with ``debug``.
+        debug: stop the clocks, and call the function in this thread, where ``breakpoint()`` works. That is so as
+            well while a debugger is attached. A program in another language is started by you, as is then printed.
 
     Raises:
         SetupError: the game, the number of games, an option or the limit is not valid.
@@ -92,9 +97,9 @@ def practice(
         raise BotError(
             'getstep.practice is called while the file is loaded; put it under if __name__ == "__main__":'
         )
-    screen = Screen(None if quiet else sys.stdout, games)
+    screen = Screen(None if quiet and not debug else sys.stdout, games)
     check_game(game, get_step)
-    bot, other = entrant(get_step, say=screen.say), entrant(against, say=screen.say)
+    bot, other = own_entrant(get_step, debug=debug, say=screen.say), entrant(against, say=screen.say)
     plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed)
     return run(plan, bot, other, screen)
 
@@ -106,6 +111,8 @@ class Entrant:
     ``file`` is None for a function, a command or a person. ``game`` is the only game that it plays, None if it
     plays all; ``folder`` is the folder in which a program talks to its host through files, None for any other bot.
     ``games`` are those that its source names. ``convention`` is that of a program, empty for other bots.
+    A bot ``in_python`` has a ``get_step``, here or in a file. Without a
+    ``clock``, it is debugged.
     """
 
     name: str
@@ -115,6 +122,8 @@ class Entrant:
     folder: Path | None = None
     games: tuple[str, ...] = ()
     convention: str = ""
+    in_python: bool = False
+    clock: bool = True
 
 
 class Plan:
@@ -266,6 +275,8 @@ class _Series:
         self._plan = plan
         self._entrants = entrants
         self._screen = screen
+        self._clock = all(entrant.clock for entrant in entrants)
+        self._screen.has_status &= self._clock
         self._players: list[Player | None] = [None, None]
         self._printed: dict[str, tuple[int, str]] = {}
         self._matches: list[PlayedMatch] = []
@@ -300,6 +311,7 @@ class _Series:
     def _play(self, number: int) -> None:
         first, second = self._ready(0), self._ready(1)
         match = self._plan.match(number, (self._entrants[0].name, self._entrants[1].name))
+        match.clock = self._clock
         players = (first, second) if match.bot == 0 else (second, first)
         self._matches.append(match)
         self._screen.begin(match)
@@ -351,32 +363,66 @@ def _printed_text(lines: int, last: str) -> str:
 # --- the bots ---------------------------------------------------------------------------------------------------
 
 
-def entrant(bot: Bot, convention: str | None = None, *, say: Callable[[str], None] = lambda _line: None) -> Entrant:
+def own_entrant(
+    bot: Bot, convention: str | None = None, *, debug: bool, say: Callable[[str], None] = lambda _line: None
+) -> Entrant:
+    """Return the bot that practises, as `entrant` does: debugged if that is asked for, or a debugger is attached.
+
+    Raises:
+        SetupError: it cannot be debugged so.
+        BotError: as `entrant`.
+    """
+    if debug and convention is not None:
+        raise SetupError(
+            "--debug is for a bot with get_step or one that connects by itself, and not for a program with --as."
+            " Leave out --debug, attach a debugger to the program, and add --limit 3600."
+        )
+    found = entrant(bot, convention, say=say, debug=debug)
+    if found.in_python and not debug and (debugger := attached_debugger()):
+        say(f"The clocks are stopped: a debugger is attached ({debugger}).")
+        return entrant(bot, say=say, debug=True)
+    if debug and found.in_python:
+        say(f"The clocks are stopped. {found.name} runs here: breakpoint() opens pdb; Ctrl-C ends.")
+    return found
+
+
+def entrant(
+    bot: Bot,
+    convention: str | None = None,
+    *,
+    say: Callable[[str], None] = lambda _line: None,
+    debug: bool = False,
+) -> Entrant:
     """Return a bot from a function, a file, a command, or the name of a sample bot; a file goes before a name.
 
     With a convention, the file is a program that plays by it. A source in another language is built now; ``say``
-    prints a line about that. A text with a space that is no file is a command.
+    prints a line about that. A text with a space that is no file is a command. With ``debug``, the bot is to be
+    debugged (`getstep.local_matches.debug`), unless it plays by a convention.
 
     Raises:
         BotError: there is no such file, or it cannot be built or started.
     """
     if callable(bot):
         name = getattr(bot, "__name__", "get_step")
-        return Entrant(name, lambda _seed: ThreadPlayer(bot, name))
+        if debug:
+            return Entrant(
+                name, lambda seed: DebugPlayer(lambda: Callback(bot), name, seed), in_python=True, clock=False
+            )
+        return Entrant(name, lambda _seed: ThreadPlayer(bot, name), in_python=True)
     if not isinstance(bot, (str, os.PathLike)):
-        return _on_the_wire(from_command(bot))
+        return _on_the_wire(from_command(bot), say, debug)
     words = command_words(os.fspath(bot)) if convention is None else []
     if words:
-        return _on_the_wire(from_command(words))
+        return _on_the_wire(from_command(words), say, debug)
     path = Path(bot)
     if convention is None and not path.is_file() and str(bot) in SAMPLES:
         name, path = str(bot), _sample(str(bot))
-        return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path, only_game(name))
+        return _with_get_step(path, name, only_game(name), debug)
     if convention is None and plays_on_the_wire(path):
-        return _on_the_wire(from_path(path, say), find(path) if path.is_file() else None)
+        return _on_the_wire(from_path(path, say, debug), say, debug, find(path) if path.is_file() else None)
     path = find(path)
     if convention is None:
-        return Entrant(path.name, lambda seed: ProcessPlayer(path, path.name, seed), path)
+        return _with_get_step(path, path.name, None, debug)
     talk = CONVENTIONS[convention]
     return Entrant(
         path.name,
@@ -388,11 +434,18 @@ def entrant(bot: Bot, convention: str | None = None, *, say: Callable[[str], Non
     )
 
 
-def _on_the_wire(bot: WireBot, file: Path | None = None) -> Entrant:
-    name = bot.name
-    return Entrant(
-        name, lambda _seed: WirePlayer(bot.command, name, bot.folder, bot.language), file, games=tuple(bot.games)
-    )
+def _with_get_step(path: Path, name: str, game: str | None, debug: bool) -> Entrant:
+    if debug:
+        load = functools.partial(_bot.load, path)
+        return Entrant(name, lambda seed: DebugPlayer(load, name, seed), path, game, in_python=True, clock=False)
+    return Entrant(name, lambda seed: ProcessPlayer(path, name, seed), path, game, in_python=True)
+
+
+def _on_the_wire(bot: WireBot, say: Callable[[str], None], debug: bool, file: Path | None = None) -> Entrant:
+    def start(_seed: str) -> Player:
+        return awaited(bot, say) if debug else WirePlayer(bot.command, bot.name, bot.folder, bot.language)
+
+    return Entrant(bot.name, start, file, games=tuple(bot.games), clock=not debug)
 
 
 def _sample(name: str) -> Path:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from getstep._errors import BotError
 from getstep.bot_process.serve import LONGEST_TEXT, Message
 from getstep.languages import Language
-from getstep.local_server import CONNECT_SECONDS, Ended, LocalProgram, Received, SignOfLife, Violation
+from getstep.local_server import CONNECT_SECONDS, Ended, LocalProgram, LocalServer, Received, SignOfLife, Violation
 from getstep.programs.build import sdk_advice
 from getstep.wire import MAX_MS, End, GetStep, Raised, Start
 
@@ -40,11 +41,7 @@ class WirePlayer(Player):
     ) -> None:
         super().__init__(name)
         self._source = (language, folder) if language and folder else None  # what its advice depends on
-        self._program = LocalProgram(command, folder=folder)
-        self.output = self._program.output
-        self._printed = 0  # lines when it was asked
-        self._problems: dict[str, str] = {}  # what was printed about each exception
-        self._waits_left = _MOST_WAITS
+        self._take(LocalProgram(command, folder=folder))
         try:
             logged_in = self._program.wait_for_login()
         except BaseException:
@@ -54,6 +51,13 @@ class WirePlayer(Player):
             why = self._not_logged_in(command)
             self.close()
             raise BotError(why)
+
+    def _take(self, program: LocalServer, waits_for_output: int = _MOST_WAITS) -> None:
+        self._program = program
+        self.output = program.output
+        self._printed = 0  # lines when it was asked
+        self._problems: dict[str, str] = {}  # what was printed about each exception
+        self._waits_left = waits_for_output
 
     def _not_logged_in(self, command: Sequence[str]) -> str:
         received = self._program.receive(0)
@@ -194,3 +198,27 @@ class WirePlayer(Player):
     def close(self) -> None:
         """End the bot, with all that it has started."""
         self._program.close()
+
+
+class AwaitedPlayer(WirePlayer):
+    """A program that a person starts, such as in a debugger. It may take any time, also to connect again.
+
+    Args:
+        name: the bot's name for people.
+        told: called with the variables for its login before it is waited for.
+    """
+
+    def __init__(self, name: str, told: Callable[[dict[str, str]], None]) -> None:
+        Player.__init__(self, name)
+        self._take(LocalServer(), waits_for_output=0)  # the person sees its output
+        told(self._program.login)
+        try:
+            self._program.wait_for_login(math.inf)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def busy(self) -> bool:
+        """Whether it is connected or not, the next match waits for it."""
+        return False

@@ -1,6 +1,6 @@
-"""A program that plays over the wire, started by this process: its connections, and the one loop that waits.
+"""A program that plays over the wire, with its connections, and the one loop that waits.
 
-There is no thread for the sockets. What arrives is read while the caller waits in `LocalProgram.receive`, and is
+There is no thread for the sockets. What arrives is read while the caller waits in `LocalServer.receive`, and is
 stamped then. Between two questions nobody waits; the kernel keeps what a program sends there, which is a late
 answer or a new login.
 """
@@ -8,6 +8,7 @@ answer or a new login.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import selectors
@@ -103,19 +104,16 @@ class _Link:
         self.since = time.perf_counter()
 
 
-class LocalProgram:
-    """A program with its private server. It runs from here until `close`.
+class LocalServer:
+    """A private server for a program that a person starts, such as in a debugger. It is open until `close`.
 
-    Args:
-        command: starts it.
-        folder: where it starts; None for the current folder.
-
-    Raises:
-        BotError: it cannot be started.
+    A login may take any time, and a question stays open until the program answers it.
     """
 
-    def __init__(self, command: Sequence[str], *, folder: Path | None = None) -> None:
-        self._token = secrets.token_hex(16)
+    _waits = True
+
+    def __init__(self) -> None:
+        self._token = secrets.token_hex(8)
         self._welcome = Welcome(TEAM, "my bot", 0, [])  # which games will be played is said by each start
         self._links: dict[socket.socket, _Link] = {}
         self._player: _Link | None = None
@@ -124,47 +122,22 @@ class LocalProgram:
         self._time_up = 0.0
         self._last_id = 0
         self._received: deque[Received] = deque()
-        self._ended = False
         self.refused = ""
         """Why the latest login was refused; empty if none was."""
         self.output = Output()
+        """What the program prints; nothing if a person starts it, who sees it."""
         self._selector = selectors.DefaultSelector()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=_MAX_CONNECTIONS)
         self._listener.setblocking(False)
         self._selector.register(self._listener, selectors.EVENT_READ)
-        try:
-            self._process = self._started(command, folder)
-        except BaseException:
-            self._close_sockets()
-            raise
-        self._tree = ProcessTree(self._process, ends_with_us=True)
-        self._printed: IO[bytes] | None = self._process.stdout
-        self._reader = threading.Thread(
-            target=self.output.read, args=(self._printed,), name="getstep output", daemon=True
-        )
-        self._reader.start()
 
-    def _started(self, command: Sequence[str], folder: Path | None) -> subprocess.Popen[bytes]:
+    @property
+    def login(self) -> dict[str, str]:
+        """The environment variables with which the program finds this server and logs in."""
         port = self._listener.getsockname()[1]
-        login = {"HOST": "127.0.0.1", "PORT": str(port), "TEAM": str(TEAM), "TOKEN": self._token, "QUIET": "1"}
+        login = {"HOST": "127.0.0.1", "PORT": str(port), "TEAM": str(TEAM), "TOKEN": self._token}
         login["RESTART_AFTER"] = "0"  # a bot that hangs is ended here, and started again for the next game
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("GETSTEP_TOKEN")}
-        environment |= {f"GETSTEP_{name}": value for name, value in login.items()}
-        try:
-            return subprocess.Popen(  # noqa: S603 - the bot is the user's own
-                list(command),
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                **own_group(),
-            )
-        except FileNotFoundError:
-            raise BotError(f"{command[0]} cannot be started: there is no such program.") from None
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise BotError(f"{command[0]} cannot be started: {why}.") from None
+        return {f"GETSTEP_{name}": value for name, value in login.items()}
 
     # --- for the judge ---
 
@@ -181,7 +154,7 @@ class LocalProgram:
     def wait_for_login(self, seconds: float = CONNECT_SECONDS) -> bool:
         """Wait until the program has logged in. Return False if it has not in time, or has ended."""
         until = time.perf_counter() + seconds
-        while self._player is None and not self._ended and time.perf_counter() < until:
+        while self._player is None and not self._has_ended() and time.perf_counter() < until:
             self._wait(min(_TICK_SECONDS, max(0.0, until - time.perf_counter())))
         return self._player is not None
 
@@ -198,7 +171,7 @@ class LocalProgram:
         """
         self._last_id += 1
         self._question = replace(question, id=self._last_id)
-        self._time_up = time.perf_counter() + question.time_left_ms / 1000
+        self._time_up = math.inf if self._waits else time.perf_counter() + question.time_left_ms / 1000
         self._send(self._question)
 
     def receive(self, until: float) -> Received | None:
@@ -226,15 +199,21 @@ class LocalProgram:
         self._start = self._question = None
 
     def close(self) -> None:
-        """Say goodbye and end the program: it has a moment to end by itself, then all of it is killed."""
+        """Say goodbye, and close the connections."""
         self._send(_OVER)
         for link in list(self._links.values()):
             self._drop(link)
-        if self.connected or not self._ended:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_SECONDS)
-        self._close_sockets()
-        self._kill()
+        self._listener.close()
+        self._selector.close()
+
+    # --- what is different if this process starts the program ---
+
+    def _has_ended(self) -> bool:
+        """Return True if the program cannot log in any more."""
+        return False
+
+    def _while_away(self) -> None:
+        """Look after a program that is not logged in."""
 
     # --- the loop ---
 
@@ -246,8 +225,7 @@ class LocalProgram:
             elif (link := key.data) is not None and link.socket in self._links:
                 self._read(link)
         if self._player is None:
-            self._look_at_strangers()
-            self._look_at_process()
+            self._while_away()
 
     def _accept(self) -> None:
         try:
@@ -262,26 +240,6 @@ class LocalProgram:
         link = self._links[sock] = _Link(sock, Conversation(self._welcome, self._token))
         self._selector.register(sock, selectors.EVENT_READ, link)
         self._send(link.conversation.hello(), link)
-
-    def _look_at_strangers(self) -> None:
-        over = time.perf_counter() - _LOGIN_SECONDS
-        for link in [link for link in self._links.values() if link is not self._player and link.since < over]:
-            self._refuse(link, Goodbye("login_timeout", f"no login within {_LOGIN_SECONDS:g} s", _RETRY_MS))
-
-    def _look_at_process(self) -> None:
-        """Note the end of the program. It has not ended while a connection of it is open: it may have started
-        itself again, and the first process is gone."""
-        if self._ended or self._links or self._process.poll() is None:
-            return
-        self._ended = True
-        self._reader.join(_END_SECONDS)
-        self._put(Ended(self._ending()))
-
-    def _ending(self) -> str:
-        code = self._process.wait()
-        how = f"signal {-code}" if code < 0 else f"exit code {code if code < 1 << 31 else hex(code)}"
-        last = f"; it printed last: {escape_control_chars(self.output.last)}" if self.output.last else ""
-        return f"its process has ended with {how}{last}"
 
     def _read(self, link: _Link) -> None:
         try:
@@ -336,7 +294,8 @@ class LocalProgram:
             self._send(replace(self._start, resumed=True))
         left = self._time_up - time.perf_counter()
         if self._question is not None and left > 0:
-            self._send(replace(self._question, time_left_ms=round(left * 1000)))
+            rest = self._question.time_left_ms if left == math.inf else round(left * 1000)
+            self._send(replace(self._question, time_left_ms=rest))
 
     def _refuse(self, link: _Link, goodbye: Goodbye) -> None:
         self._send(goodbye, link)
@@ -369,14 +328,90 @@ class LocalProgram:
         if link is self._player:
             self._player = None
 
-    def _close_sockets(self) -> None:
-        self._listener.close()
-        self._selector.close()
 
-    def _kill(self) -> None:
+class LocalProgram(LocalServer):
+    """A program with its private server. It runs from here until `close`.
+
+    Args:
+        command: starts it.
+        folder: where it starts; None for the current folder.
+
+    Raises:
+        BotError: it cannot be started.
+    """
+
+    _waits = False
+
+    def __init__(self, command: Sequence[str], *, folder: Path | None = None) -> None:
+        super().__init__()
+        self._ended = False
+        try:
+            self._process = self._started(command, folder)
+        except BaseException:
+            super().close()
+            raise
+        self._tree = ProcessTree(self._process, ends_with_us=True)
+        self._printed: IO[bytes] | None = self._process.stdout
+        self._reader = threading.Thread(
+            target=self.output.read, args=(self._printed,), name="getstep output", daemon=True
+        )
+        self._reader.start()
+
+    def _started(self, command: Sequence[str], folder: Path | None) -> subprocess.Popen[bytes]:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GETSTEP_TOKEN")}
+        environment |= {**self.login, "GETSTEP_QUIET": "1"}
+        try:
+            return subprocess.Popen(  # noqa: S603 - the bot is the user's own
+                list(command),
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                **own_group(),
+            )
+        except FileNotFoundError:
+            raise BotError(f"{command[0]} cannot be started: there is no such program.") from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise BotError(f"{command[0]} cannot be started: {why}.") from None
+
+    def close(self) -> None:
+        """Say goodbye and end the program: it has a moment to end by itself, then all of it is killed."""
+        super().close()
+        if not self._ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
         self._tree.kill()
         self._process.wait()
         self._reader.join(_END_SECONDS)
         # A process that the program has left running elsewhere may keep the pipe open; its reader keeps the stream.
         if self._printed is not None and not self._reader.is_alive():
             self._printed.close()
+
+    def _has_ended(self) -> bool:
+        return self._ended
+
+    def _while_away(self) -> None:
+        self._look_at_strangers()
+        self._look_at_process()
+
+    def _look_at_strangers(self) -> None:
+        over = time.perf_counter() - _LOGIN_SECONDS
+        for link in [link for link in self._links.values() if link is not self._player and link.since < over]:
+            self._refuse(link, Goodbye("login_timeout", f"no login within {_LOGIN_SECONDS:g} s", _RETRY_MS))
+
+    def _look_at_process(self) -> None:
+        """Note the end of the program. It has not ended while a connection of it is open: it may have started
+        itself again, and the first process is gone."""
+        if self._ended or self._links or self._process.poll() is None:
+            return
+        self._ended = True
+        self._reader.join(_END_SECONDS)
+        self._put(Ended(self._ending()))
+
+    def _ending(self) -> str:
+        code = self._process.wait()
+        how = f"signal {-code}" if code < 0 else f"exit code {code if code < 1 << 31 else hex(code)}"
+        last = f"; it printed last: {escape_control_chars(self.output.last)}" if self.output.last else ""
+        return f"its process has ended with {how}{last}"

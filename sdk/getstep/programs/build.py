@@ -36,13 +36,14 @@ _MOST_LINES = 40  # of a compiler's errors
 _KEPT_BUILDS = 2  # of one source: two terminals may have an older and a newer one
 
 
-def build(language: Language, file: Path, say: Callable[[str], None]) -> Path:
+def build(language: Language, file: Path, say: Callable[[str], None], debug: bool = False) -> Path:
     """Build a bot, unless that was done before, and return the file to start.
 
     Args:
         language: of the file.
         file: its whole path.
         say: prints a line.
+        debug: build it for a debugger.
 
     Raises:
         BotError: the compiler is missing, or has found errors, which are the error's ``trace``.
@@ -56,17 +57,22 @@ def build(language: Language, file: Path, say: Callable[[str], None]) -> Path:
         )
     if not way.build:
         return file
-    source = [file.name, *(name for name in way.sdk if file.with_name(name).is_file())]
+    options = way.debug.split() if debug else []
+    source = [
+        *options,
+        file.name,
+        *(name for name in way.sdk if file.with_name(name).is_file()),
+    ]
     if way.elsewhere == "" and "{stem}" not in way.build:  # it has a folder of its own
-        say(f"Building: {way.commands(file)[0]}")
+        say(f"Building: {' '.join([way.commands(file)[0], *options])}")
         _run(language, way.command(source, file.stem), file.parent)
         return _made(way, file, file.parent)
     kept = _kept_folder(file)
-    folder = kept / f"{file.name}-{_key(way, language, file)}"
+    folder = kept / f"{file.name}-{_key(way, language, file, debug)}"
     if not folder.is_dir():
         new = Path(tempfile.mkdtemp(prefix="new-", dir=kept))
         try:
-            say(f"Building: {way.commands(file)[0]}")
+            say(f"Building: {' '.join([way.commands(file)[0], *options])}")
             _run(language, way.command(source, file.stem, str(new)), file.parent)
             with contextlib.suppress(OSError):  # another process has built it meanwhile
                 new.rename(folder)
@@ -87,9 +93,10 @@ def _kept_folder(file: Path) -> Path:
     return folder
 
 
-def _key(way: Build, language: Language, file: Path) -> str:
+def _key(way: Build, language: Language, file: Path, debug: bool) -> str:
     """Return digits that change with the command, the compiler, and each source file in the folder."""
-    digest = hashlib.sha256(f"{way.command(['{file}'], '', '.')} {shutil.which(way.tool)}".encode())
+    options = [way.debug] if debug else []
+    digest = hashlib.sha256(f"{way.command([*options, '{file}'], '', '.')} {shutil.which(way.tool)}".encode())
     suffixes = (language.suffix, *language.other_suffixes, *language.headers)
     for number, path in enumerate(sorted(_sources(file.parent, suffixes))):
         if number == _MOST_FILES:

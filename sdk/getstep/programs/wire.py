@@ -75,8 +75,13 @@ def _found_python(path: Path) -> bool:
     return path.with_name(f"{path.name}.py").is_file()
 
 
-def from_path(path: Path, say: Callable[[str], None]) -> WireBot:
+def from_path(path: Path, say: Callable[[str], None], debug: bool = False) -> WireBot:
     """Return the bot in a file, which is built if it is a source, or in a folder with one.
+
+    Args:
+        path: the file or the folder.
+        say: prints a line.
+        debug: build it for a debugger.
 
     Raises:
         BotError: it cannot be built or started; the text says what to type.
@@ -90,7 +95,7 @@ def from_path(path: Path, say: Callable[[str], None]) -> WireBot:
     if file.name in {name for one in LANGUAGES.values() for name in one.files}:
         raise BotError(f"{file.name} is a file of the SDK, which a bot needs beside it. Name the bot's own file.")
     if language is not None:
-        built = build(language, file, say)
+        built = build(language, file, say, debug)
         return WireBot(file.name, tuple(_start(built)), file.parent, (file,), language)
     _check(file)
     return WireBot(file.name, tuple(_start(file)), start_folder(file), _sources_of(file))

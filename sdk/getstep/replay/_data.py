@@ -12,7 +12,7 @@ object:
     m  the move as text; of a fault the move that was tried, if there was one
     c  the code of a fault or an end, such as "illegal_move"
     w  why, as text for people
-    t  the time that the turn took, in ms
+    t  the time that the turn took, in ms; nothing if it was not measured
     l  the time that the player has left, in ms
     n  notes: texts on what happened beside the game after this turn
     r  1 if the turn was taken from another replay, see `ReplayTurn.given`
@@ -58,7 +58,7 @@ class ReplayTurn:
         tried: the text of the move that got the penalty, if there was one.
         code: why it is a fault or an end, such as ``"illegal_move"`` or ``"resigned"``.
         reason: a text for people, such as ``"(3, 4) is not empty"``.
-        seconds: the time that the turn took.
+        seconds: the time that the turn took; None if it was not measured.
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         notes: texts on what happened beside the game after this turn, such as a restart of the server.
         given: True if nobody was asked for this turn: it comes from the replay from which the game was played on.
@@ -71,7 +71,7 @@ class ReplayTurn:
     tried: str = ""
     code: str = ""
     reason: str = ""
-    seconds: float = 0.0
+    seconds: float | None = 0.0
     left: float | None = None
     notes: Sequence[str] = ()
     value: float | None = None
@@ -217,7 +217,8 @@ def _turn_data(turn: ReplayTurn, notation: Callable[[Any], str]) -> dict[str, An
         if value:
             data[key] = value
     if turn.kind != "pass":
-        data["t"] = _ms(turn.seconds)
+        if turn.seconds is not None:
+            data["t"] = _ms(turn.seconds)
         if turn.left is not None:
             data["l"] = _ms(turn.left)
     if turn.notes:

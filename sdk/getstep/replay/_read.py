@@ -111,12 +111,14 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
         raise NotAReplayError(f"{len(turns)} turns; expected at most {_MOST_TURNS}")
     for number, turn in enumerate(turns, 1):
         player: Player = 1 if turn["p"] else 0
-        left = turn.get("l")
+        seconds, left = turn.get("t"), turn.get("l")
+        if seconds is None and turn.get("k") == "pass":
+            seconds = 0
         common: dict[str, Any] = {
             "player": player,
             "code": text(turn, "c"),
             "reason": text(turn, "w"),
-            "seconds": _seconds(turn.get("t", 0)),
+            "seconds": None if seconds is None else _seconds(seconds),
             "left": None if left is None else _seconds(left),
             "notes": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
             "given": bool(turn.get("r")),

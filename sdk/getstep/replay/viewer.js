@@ -233,7 +233,8 @@ class Viewer {
       make("span", { class: "rp-who" }, this.role(turn.p)),
       make("bdi", { class: "rp-move" }, turnText(turn)),
     );
-    if (turn.t !== undefined) link.append(make("span", { class: "rp-ms" }, duration(turn.t)));
+    if (turn.k !== "pass")
+      link.append(make("span", { class: "rp-ms" }, turn.t === undefined ? "not measured" : duration(turn.t)));
     link.addEventListener("click", (event) => {
       event.preventDefault();
       this.jump(n);
