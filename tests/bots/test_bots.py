@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pkgutil
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import pytest
 
-import getstep_bots
 from benchmarks.bots import ask, bot, play
 from getstep import Turn
 from getstep_bots import hesitant, mcts, random_bot
 from getstep_engines import GAMES
+from getstep_server.bot_runner.sample_bots import sample_bots
 from tests.support.patience import PATIENCE_SECONDS
 
-BOTS = sorted(module.name for module in pkgutil.iter_modules(getstep_bots.__path__))
+BOTS = sorted(sample_bots())
 SHORT_LINES = 40
 
 
@@ -56,7 +54,7 @@ def test_the_bots_of_all_games_play_on_every_size_of_board(size: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name in BOTS if not name.startswith(("house_", "mcts"))])
 def test_a_simple_bot_fits_on_a_page(name: str) -> None:
-    lines = Path(getstep_bots.__path__[0], f"{name}.py").read_text(encoding="utf-8").splitlines()
+    lines = sample_bots()[name].read_text(encoding="utf-8").splitlines()
     assert sum(1 for line in lines if line.strip()) < SHORT_LINES
     assert any(line.startswith("def get_step(board") for line in lines)
     assert f"getstep play {name}.py --team 7``" in "\n".join(lines)
