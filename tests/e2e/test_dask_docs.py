@@ -36,7 +36,7 @@ ENCRYPTION, SLURM = blocks("yaml")
 @pytest.mark.parametrize("page", ["sizes.md", "host-programs.md"])
 def test_the_extra_is_the_one_with_dask(page: str) -> None:
     lines = re.findall(r"^.*pip install .*$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
-    assert [re.findall(r"getstep-server\[(\w+)\]", line) for line in lines] == [["dask"]]
+    assert [re.findall(r"(?:getstep-server|\.)\[(\w+)\]", line) for line in lines] == [["dask"]]
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert any(line.startswith("distributed") for line in project["optional-dependencies"]["dask"])
 
