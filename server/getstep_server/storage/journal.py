@@ -194,7 +194,7 @@ class Journal:
         """
         while self._pending:
             if self._file < 0:
-                self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
+                self._open()
             written = os.write(self._file, self._pending)  # a disk that becomes full takes a part of it
             self._pending = self._pending[written:]
             self._size += written
@@ -235,6 +235,10 @@ class Journal:
             self._newest += 1
             self._here = self._needed[self._newest] = set()
             self._next_due = False
+
+    def _open(self) -> None:
+        """Make the newest segment, which is empty until it is written: a server may die between the two."""
+        self._file = os.open(_path_of(self._folder, self._newest), _FLAGS, 0o644)
 
     def _put_aside(self) -> None:
         """Put the newest segment aside, which is full."""
