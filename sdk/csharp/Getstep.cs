@@ -2474,6 +2474,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private readonly object guard = new object(); // of these three
         private Question job;
         private bool finished;
+        private bool ending;
         private Thread thread;
 
         public Worker(TurnBot bot, Gate gate)
@@ -2535,6 +2536,20 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
         }
 
+        /// <summary>Ends the thread, unless the bot still thinks: Mono sometimes never ends while a thread waits.</summary>
+        public void End()
+        {
+            lock (guard)
+            {
+                ending = true;
+                Monitor.PulseAll(guard);
+            }
+            if (thread != null && Current == null)
+            {
+                thread.Join(1000);
+            }
+        }
+
         /// <summary>
         /// Gives the hung thread's processor to the program that is started again. Mono and .NET Framework can end a
         /// thread. .NET cannot; there an endless loop goes on beside the program, with the lowest priority on Windows.
@@ -2557,6 +2572,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             while (true)
             {
                 Question question = Next();
+                if (question == null)
+                {
+                    return;
+                }
                 Call call = CallBot(question);
                 lock (guard)
                 {
@@ -2567,12 +2586,17 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
         }
 
+        /// <summary>Waits for a question; null if the thread is to end.</summary>
         private Question Next()
         {
             lock (guard)
             {
                 while (job == null || finished)
                 {
+                    if (ending)
+                    {
+                        return null;
+                    }
                     try
                     {
                         Monitor.Wait(guard);
@@ -3692,6 +3716,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 throw new Refused($"Team {settings.Team} may not play: {GoodbyeText(last)}." + (advice == null ? "" : "\n" + advice));
             }
             console.Say(Text.Escape(last.Detail.Length == 0 ? last.Reason : last.Detail));
+            worker.End();
             if (worker.Current != null)
             {
                 console.Warn("getstep: GetStep is still running; the program ends without it");
