@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml $(wildcard */pyproject.toml)
 OURS := -e ./engines -e ./bots -e ./sdk -e ./conformance
 # Tests run in four processes: on two cores, two work while the others wait for a server or a browser. Long tests
-# wait for most of their time, for clocks, kills and pauses of clients: they run in six. A process that dies ends the
+# wait for most of their time, for clocks, kills and pauses of clients: they run in five. A process that dies ends the
 # run: one that is started in its place may wait for ever for the last test.
 TOGETHER := --max-worker-restart 0
 PYTEST := $(BIN)/python -m pytest -n 4 $(TOGETHER)
@@ -33,7 +33,7 @@ test: $(VENV)/installed-dev
 # The soak runs alone: its hostile cases keep the real time limits, which other tests on the same cores disturb.
 # A test that fails is run once more, alone, at the end: on a busy machine one of hundreds does now and then.
 test-long: $(VENV)/installed-dev
-	$(BIN)/python -m tests.support.twice -n 6 $(TOGETHER) -m long -v --deselect tests/e2e/test_soak.py \
+	$(BIN)/python -m tests.support.twice -n 5 $(TOGETHER) -m long -v --deselect tests/e2e/test_soak.py \
 		--and -m long -v tests/e2e/test_soak.py
 
 test-all: test test-long
