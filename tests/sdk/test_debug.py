@@ -45,6 +45,9 @@ def get_step(board, is_black, turn):
     return legal(board, is_black, turn)
 """
 
+KEY_SECONDS = 5.0
+"""After so long a key that was lost is pressed again."""
+
 SMALL_LIMIT = 0.001
 LONGER_SECONDS = 0.15  # than this limit and the time for the network that is added to it, 0.1 s
 
@@ -87,7 +90,7 @@ def test_ctrl_c_at_the_prompt_of_pdb_ends_with_the_report(tmp_path: Path) -> Non
         while terminal.process.poll() is None:
             terminal.interrupt()  # once more: a key is lost while the prompt sets the terminal
             with contextlib.suppress(subprocess.TimeoutExpired):
-                terminal.process.wait(5)
+                terminal.process.wait(KEY_SECONDS)
         assert terminal.wait() == cli.STOPPED
     assert "my_bot.py against random, linkage: 0 won, 0 drawn, 0 lost (stopped)" in terminal.screen.text
     assert "Traceback" not in terminal.screen.text
