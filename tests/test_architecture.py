@@ -300,7 +300,7 @@ def test_one_place_tells_an_author_of_the_limits_of_the_sandbox() -> None:
 def test_every_process_gets_its_group_from_one_place() -> None:
     """Ctrl-C is for the process that the user sees. On Windows a forgotten option lets it reach the others."""
     starts = []
-    itself = PACKAGES["getstep"] / "client" / "program.py"  # the user's program, which is started again
+    itself = PACKAGES["getstep"] / "client" / "restart.py"  # the user's program, which is started again
     for package in ("getstep", "getstep_server", "getstep_conformance"):
         for path in set(PACKAGES[package].rglob("*.py")) - {itself}:
             names = {

@@ -28,6 +28,16 @@ class Output:
             return ""
         return f"{self.lines} line{'s' if self.lines > 1 else ''}; the last: {escape_control_chars(self.last)}"
 
+    def ending(self, code: int) -> str:
+        """Return how a process with this output has ended, and what it printed last.
+
+        Args:
+            code: its exit code; a negative one is that of a signal. Those of Windows are hexadecimal.
+        """
+        how = f"signal {-code}" if code < 0 else f"exit code {code if code < 1 << 31 else hex(code)}"
+        last = f"; it printed last: {escape_control_chars(self.last)}" if self.last else ""
+        return f"its process has ended with {how}{last}"
+
     def read(self, stream: IO[bytes]) -> None:
         """Read all output to its end."""
         for line in iter(lambda: stream.readline(MAX_LINE), b""):

@@ -20,7 +20,8 @@ import pytest
 
 import getstep
 from getstep import cli
-from getstep.local_matches import debug, series
+from getstep._debugger import attached_debugger
+from getstep.local_matches import series
 from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Plan, own_entrant
 from getstep.programs.debuggers import under_debugger
@@ -151,19 +152,19 @@ class _Coverage:
 def test_an_attached_debugger_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(sys, "gettrace", lambda: bdb.Bdb().trace_dispatch)
-        assert debug.attached_debugger() == "bdb"
+        assert attached_debugger() == "bdb"
         patch.setattr(sys, "gettrace", lambda: _Coverage().trace)
-        assert debug.attached_debugger() == ""
+        assert attached_debugger() == ""
         patch.setattr(sys, "gettrace", lambda: None)
-        assert debug.attached_debugger() == ""
+        assert attached_debugger() == ""
         tools = SimpleNamespace(DEBUGGER_ID=0, get_tool={0: "my debugger"}.get)
         patch.setattr(sys, "monitoring", tools, raising=False)
-        assert debug.attached_debugger() == "my debugger"
+        assert attached_debugger() == "my debugger"
         patch.setitem(sys.modules, "pydevd", SimpleNamespace())
-        assert debug.attached_debugger() == "pydevd"
+        assert attached_debugger() == "pydevd"
         idle = SimpleNamespace(is_client_connected=lambda: False)
         patch.setitem(sys.modules, "debugpy", idle)
-        assert debug.attached_debugger() == "", "a notebook has it loaded"
+        assert attached_debugger() == "", "a notebook has it loaded"
 
 
 def test_with_an_attached_debugger_the_clocks_are_stopped(
@@ -189,7 +190,7 @@ def test_what_has_no_debugger_is_refused(capsys: pytest.CaptureFixture[str]) -> 
 def test_practice_waits_for_a_program_that_a_person_starts_again_during_the_match(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("getstep.local_server.program._LOGIN_SECONDS", 0.0)
+    monkeypatch.setattr("getstep.local_server.server._LOGIN_SECONDS", 0.0)
     crashed = tmp_path / "crashed"
     crashes = f"""
 def get_step(board, is_black, turn):

@@ -18,11 +18,12 @@ import pytest
 
 import getstep
 from getstep import SetupError, _program
+from getstep._debugger import attached_debugger
 from getstep._watchdog import Watchdog
-from getstep.client import program
+from getstep.client import restart
 from getstep.client.arguments import of_this_program
 from getstep.client.match import restart_text, stalled_text
-from getstep.client.program import Handover, command_of_this_program, find_restart_after, is_debugged, take_handover
+from getstep.client.restart import Handover, command_of_this_program, find_restart_after, take_handover
 from getstep.client.settings import Address, Login
 from getstep.wire import CLOSED, Raised, Step
 from tests.support.fake_server import OVER, TEAM, TOKEN, WIRE_MOVE, FakeServer, Session, ask, end, start
@@ -221,11 +222,13 @@ def test_a_notebook_and_a_copy_of_a_program_are_not_started_again(monkeypatch: p
 
 
 def test_a_debugged_bot_is_not_started_again() -> None:
-    seen: list[bool] = []
+    seen: list[str] = []
     thread = threading.get_ident()
 
     def get_step() -> None:
-        seen.append(is_debugged(thread))
+        asking = threading.Thread(target=lambda: seen.append(attached_debugger(thread)))  # as the watchdog does
+        asking.start()
+        asking.join()
 
     before = sys.gettrace()
     sys.settrace(lambda *_: lambda *_: None)
@@ -233,7 +236,7 @@ def test_a_debugged_bot_is_not_started_again() -> None:
         get_step()
     finally:
         sys.settrace(before)
-    assert seen == [True]
+    assert seen == ["tests"]
 
 
 def test_a_program_on_windows_is_started_again_as_often_as_it_asks(
@@ -247,10 +250,10 @@ def test_a_program_on_windows_is_started_again_as_often_as_it_asks(
         "assert supervised\n"
         "sys.exit(240 + hangs + 1 if hangs < 3 else 7)\n"
     )
-    monkeypatch.setattr(program, "end_call", lambda _: None)
+    monkeypatch.setattr(restart, "end_call", lambda _: None)
     handed = Handover(Address("judge", 7777), Login(TEAM, TOKEN), 1, proved=True, located=True)
     environment = {**os.environ, "GETSTEP_RESTARTED": handed.to_json()}
-    assert program.supervise([sys.executable, str(script)], environment, handed) == 7
+    assert restart.supervise([sys.executable, str(script)], environment, handed) == 7
 
 
 def test_a_thread_in_a_loop_is_ended() -> None:
@@ -266,7 +269,7 @@ def test_a_thread_in_a_loop_is_ended() -> None:
     thread = threading.Thread(target=loop, daemon=True)
     thread.start()
     assert looping.wait(PATIENCE_SECONDS)
-    program.end_call(thread)
+    restart.end_call(thread)
     assert ended.wait(PATIENCE_SECONDS)
 
 

@@ -12,7 +12,7 @@ from getstep._errors import SetupError
 from getstep._version import __version__
 from getstep.text import escape_control_chars
 
-from .program import RESTART_SECONDS
+from .restart import RESTART_SECONDS
 from .settings import DEFAULT_HOST, DEFAULT_PORT, FRIENDLY_PORT
 
 _HOST_HELP = f"the host's name or address (default: the saved one, else {DEFAULT_HOST}, else found on this network)"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from traceback import StackSummary
 
 from getstep import _bot
+from getstep._debugger import attached_debugger
 from getstep._errors import (
     BotError,
     GetstepError,
@@ -57,17 +58,16 @@ from .match import (
     stalled_text,
     still_running_text,
 )
-from .program import (
+from .reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
+from .restart import (
     CtrlC,
     Handover,
     Program,
     command_of_this_program,
     find_restart_after,
-    is_debugged,
     leave,
     take_handover,
 )
-from .reconnect import STEADY_SECONDS, Backoff, ends_the_run, retry_seconds, time_scale
 from .saved_login import load, note_moved, note_seen
 from .settings import (
     DEFAULT_PORT,
@@ -502,7 +502,7 @@ class Client:
             self.console.warn(still_running_text(match.number, ask, limit_ms, location(stack)))
 
         def warn_stalled(stack: StackSummary) -> None:
-            then_ms = math.inf if is_debugged(threading.main_thread().ident or 0) else restart_ms
+            then_ms = math.inf if attached_debugger(threading.main_thread().ident) else restart_ms
             self.console.warn(stalled_text(match.number, ask, stalled_ms, location(stack), then_ms))
 
         def restart(stack: StackSummary) -> None:
@@ -570,7 +570,7 @@ class Client:
     def _restart(self, connection: ServerConnection, match: Match, ask: GetStep, where: str) -> None:
         """Start the whole program again, unless somebody looks at it in a debugger."""
         program = self._program
-        if program is None or is_debugged(threading.main_thread().ident or 0):
+        if program is None or attached_debugger(threading.main_thread().ident):
             return
         self._leave_output()
         self._handle_last_messages(connection)

@@ -25,25 +25,6 @@ from .human import Quit
 from .players import Answer, Player, called
 from .wire_players import AwaitedPlayer
 
-_NO_DEBUGGERS = ("coverage", "trace")  # modules that trace for other reasons
-
-
-def attached_debugger() -> str:
-    """Return the name of the debugger that is attached to this process, or an empty string."""
-    debugpy = sys.modules.get("debugpy")
-    if debugpy is not None:  # a notebook has it loaded, with pydevd, and mostly no debugger
-        return "debugpy" if debugpy.is_client_connected() else ""
-    if "pydevd" in sys.modules:
-        return "pydevd"
-    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
-    if monitoring is not None and (tool := monitoring.get_tool(monitoring.DEBUGGER_ID)):
-        return str(tool)
-    trace = sys.gettrace()
-    owner = getattr(trace, "__self__", trace)
-    module = getattr(owner, "__module__", None) or type(owner).__module__
-    package = str(module).partition(".")[0]
-    return "" if trace is None or package in _NO_DEBUGGERS else package
-
 
 class _Interrupted(BaseException):
     """Raised by Ctrl-C in a bot. At a KeyboardInterrupt pdb's prompt would only begin a new line."""

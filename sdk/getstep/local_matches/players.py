@@ -25,7 +25,7 @@ from getstep.bot_process.serve import Message, serve
 from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
 from getstep.referee.answers import Answer as WireAnswer
-from getstep.text import escape_control_chars, sendable_text
+from getstep.text import sendable_text
 from getstep.turn import Callback, GetStepFunction
 from getstep.wire import End, Raised, Resign, Start, Step
 
@@ -263,9 +263,7 @@ class ProcessPlayer(Player):
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_END_SECONDS)
             self._readers[1].join(_END_SECONDS)
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            last = f"; it printed last: {escape_control_chars(self.output.last)}" if self.output.last else ""
-            return f"its process has ended with {how}{last}"
+            return self.output.ending(code)
         self._kill()
         return "its process has closed the connection to the judge"
 

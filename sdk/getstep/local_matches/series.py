@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Union
 
 from getstep import _bot
+from getstep._debugger import attached_debugger
 from getstep._errors import BotError, SetupError
 from getstep.conventions import CONVENTIONS
 from getstep.draw import Picture
@@ -27,7 +28,7 @@ from getstep.turn import Callback, GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 from getstep_engines import Player as Colour
 
-from .debug import DebugPlayer, attached_debugger, awaited
+from .debug import DebugPlayer, awaited
 from .human import PersonPlayer, Quit
 from .match import PlayedMatch, PlayedTurn, play_match, play_turn
 from .players import Player, ProcessPlayer, ThreadPlayer
@@ -247,7 +248,7 @@ def _check_plays(entered: Entrant, game: Game) -> None:
 
 
 def _check_start(position: Position, entered: Entrant, side: Colour, *, recorded: bool = False) -> None:
-    """Raise SetupError if a program keeps its own position, and its side has moves that it has not made itself."""
+    """Raise SetupError if a program that keeps its own position would start after moves of its side."""
     if not entered.convention or CONVENTIONS[entered.convention].from_any_board:
         return
     fresh = position.fresh_moves(side)

@@ -9,6 +9,6 @@ or how long a player may think: the caller decides how long to wait. `getstep.re
 - ``program``: the program, its connections, and the one loop that waits for them.
 """
 
-from .program import CONNECT_SECONDS, Ended, LocalProgram, LocalServer, Received, SignOfLife, Violation
+from .server import CONNECT_SECONDS, Ended, LocalProgram, LocalServer, Received, SignOfLife, Violation
 
 __all__ = ["CONNECT_SECONDS", "Ended", "LocalProgram", "LocalServer", "Received", "SignOfLife", "Violation"]

@@ -22,7 +22,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -266,28 +265,3 @@ class CtrlC:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.pressed_at = self.pressed_at or time.monotonic()
         signal.default_int_handler(number, frame)
-
-
-# --- debuggers ---------------------------------------------------------------------------------------------------
-
-
-def is_debugged(thread: int) -> bool:
-    """Return True if a debugger, or another tool that traces, follows the thread or the whole process."""
-    monitoring: Any = getattr(sys, "monitoring", None)  # Python 3.12
-    if monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None:
-        return True
-    frame = sys._current_frames().get(thread)
-    while frame is not None:
-        if frame.f_trace is not None or frame.f_globals.get("__name__") == "bdb":
-            return True
-        frame = frame.f_back
-    return _native_debugger()
-
-
-def _native_debugger() -> bool:
-    """Return True if a debugger such as gdb is attached; only Linux says so."""
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return any(line.startswith("TracerPid:") and line.split()[1] != "0" for line in status.splitlines())

@@ -25,7 +25,6 @@ from typing import IO, TypeAlias
 from getstep._errors import BotError
 from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
-from getstep.text import escape_control_chars
 from getstep.wire import (
     CLOSED,
     MAX_TEXT,
@@ -232,9 +231,9 @@ class LocalServer:
             sock, _ = self._listener.accept()
         except OSError:  # it has gone already
             return
-        strangers = [link for link in self._links.values() if link is not self._player]
-        if len(strangers) >= _MAX_CONNECTIONS:
-            self._drop(strangers[0])
+        without_login = [link for link in self._links.values() if link is not self._player]
+        if len(without_login) >= _MAX_CONNECTIONS:
+            self._drop(without_login[0])
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         link = self._links[sock] = _Link(sock, Conversation(self._welcome, self._token))
@@ -393,25 +392,19 @@ class LocalProgram(LocalServer):
         return self._ended
 
     def _while_away(self) -> None:
-        self._look_at_strangers()
-        self._look_at_process()
+        self._refuse_late_logins()
+        self._note_its_end()
 
-    def _look_at_strangers(self) -> None:
+    def _refuse_late_logins(self) -> None:
         over = time.perf_counter() - _LOGIN_SECONDS
         for link in [link for link in self._links.values() if link is not self._player and link.since < over]:
             self._refuse(link, Goodbye("login_timeout", f"no login within {_LOGIN_SECONDS:g} s", _RETRY_MS))
 
-    def _look_at_process(self) -> None:
+    def _note_its_end(self) -> None:
         """Note the end of the program. It has not ended while a connection of it is open: it may have started
         itself again, and the first process is gone."""
         if self._ended or self._links or self._process.poll() is None:
             return
         self._ended = True
         self._reader.join(_END_SECONDS)
-        self._put(Ended(self._ending()))
-
-    def _ending(self) -> str:
-        code = self._process.wait()
-        how = f"signal {-code}" if code < 0 else f"exit code {code if code < 1 << 31 else hex(code)}"
-        last = f"; it printed last: {escape_control_chars(self.output.last)}" if self.output.last else ""
-        return f"its process has ended with {how}{last}"
+        self._put(Ended(self.output.ending(self._process.wait())))
