@@ -5,7 +5,7 @@
 1. Positions that an exhaustive search has solved: does the analysis name a best move? The positions are 4 to 9
    turns before the end of games between two bots that search, and not all moves in them are equally good.
 2. Games with a planted blunder: is it among the three turning points? Two bots that search play; one of their moves
-   is replaced by one that loses at least 0.8 of the value by a longer search.
+   is replaced by one that loses at least 0.8 of the value, as the same search says with four times the time.
 
 The analysis gets ``--seconds`` for a whole game, of which its default is 60: less time is the harder check.
 """

@@ -130,7 +130,7 @@ def judge(
         ValueError: the rules do not allow one of the turns; IllegalMove is one of them.
     """
     state = game.start(**options)
-    positions: list[tuple[int, State, Any]] = []
+    positions: dict[int, tuple[State, Any]] = {}
     for number, (kind, move) in enumerate(turns, 1):
         if kind == "fault":
             state.fault()
@@ -138,13 +138,12 @@ def judge(
         if not state.is_legal(move):
             raise ValueError(f"move {number}: {game.name} does not allow it ({move!r:.80})")
         if only is None or number in only:
-            positions.append((number, state.copy(), move))
+            positions[number] = (state.copy(), move)
         state.play(move)
     judges = _Judge(TO_THE_END if moves_run_out(game.name) else A_FEW_MOVES, Random(repr(seed) if seed else None))
     steps = len(positions) + min(_SECOND_PASS_MOVES, len(positions))
     judged: dict[int, JudgedMove] = {}
-    by_number = {number: (number, position, move) for number, position, move in positions}
-    for done, (number, position, move) in enumerate(positions):
+    for done, (number, (position, move)) in enumerate(positions.items()):
         on_move(done, steps)
         judged[number] = judges.judge(number, position, move, seconds * _FIRST_PASS / len(positions))
     # Where the search is not sure yet, and much may have been given away, a longer look pays most.
@@ -153,7 +152,7 @@ def judge(
     for done, found in enumerate(doubtful[:_SECOND_PASS_MOVES], len(positions)):
         on_move(done, steps)
         share = seconds * (1 - _FIRST_PASS) / min(_SECOND_PASS_MOVES, len(doubtful))
-        judged[found.number] = judges.judge(*by_number[found.number], share)
+        judged[found.number] = judges.judge(found.number, *positions[found.number], share)
     return list(judged.values())
 
 

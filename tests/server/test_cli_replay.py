@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from getstep.replay import read_replays
+from getstep_engines import GAMES
 from getstep_server.cli._pages import write_folder
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
@@ -52,6 +54,15 @@ def test_several_matches_and_each_of_their_attempts(command: Command, hop: Path)
     assert (ran.code, ran.out) == (0, "final.html: open it in a browser.\n")
     titles = [game["title"] for game in data_in(Path("final.html"))["games"]]
     assert titles == ["match 2", "match 2, attempt 2", "match 1", "match 9"]
+
+
+def test_a_contestant_can_analyse_what_the_host_writes(command: Command, hop: Path) -> None:
+    command("replay", "hop", "1", "--no-open")
+    command("site", "hop", "--out", "public")
+    [of_replay], [of_site] = read_replays(Path("hop/replay-1.html")), read_replays(Path("public/matches/1.html"))
+    assert of_replay.game is GAMES["hop"]
+    assert of_replay.position(len(of_replay.turns)).outcome is not None
+    assert [turn.move for turn in of_site.turns] == [turn.move for turn in of_replay.turns]
 
 
 def test_the_analysis_of_a_match(command: Command, hop: Path) -> None:

@@ -10,7 +10,7 @@ from getstep.draw import Picture, draw_text
 from getstep.replay import Replay, ReplayTurn
 from getstep.text import escape_control_chars
 from getstep_bots.analysis import SECONDS, Interval, JudgedMove, judge, turning_points
-from getstep_engines import Game, State
+from getstep_engines import Game
 
 _WIDTH = 79
 
@@ -45,7 +45,7 @@ class Analysis:
             yield ""
             yield from _wrap(f"{place}. {self._words(move)}")
             yield from _wrap(f"   Better: {self._line_text(move)}")
-            position = self._position(move.number)
+            position = self.replay.position(move.number - 1)
             picture = Picture.after(self.game, self.game.trace(position, move.played))
             yield from (f"   {line}" for line in draw(picture).splitlines())
 
@@ -61,16 +61,6 @@ class Analysis:
 
     def _line_text(self, move: JudgedMove) -> str:
         return " ".join(map(self.game.notation, move.line))
-
-    def _position(self, number: int) -> State:
-        """Return the position before the turn with this number, from 1."""
-        state = self.game.start(**self.replay.options)
-        for turn in self.replay.turns[: number - 1]:
-            if turn.kind == "move":
-                state.play(turn.move)
-            elif turn.kind == "fault":
-                state.fault()
-        return state
 
     def replays(self) -> list[Replay]:
         """Return the game with its values, and for each turning point the game up to it with the better moves."""
@@ -93,7 +83,7 @@ class Analysis:
         )
 
     def _better(self, place: int, move: JudgedMove, turns: Sequence[ReplayTurn]) -> Replay:
-        state = self._position(move.number)
+        state = self.replay.position(move.number - 1)
         line: list[ReplayTurn] = []
         for step in move.line:
             note = f"The line of the search, in place of {self.game.notation(move.played)}." if not line else ""

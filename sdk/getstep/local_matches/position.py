@@ -42,15 +42,10 @@ class Position:
     @cached_property
     def picture(self) -> Picture:
         """The board, with the marks of the latest move."""
-        state, picture = self.game.start(**self.replay.options), None
-        for turn in self.turns:
-            if turn.kind == "move":
-                picture = Picture.after(self.game, self.game.trace(state, turn.move))
-                state.play(turn.move)
-            elif turn.kind == "fault":
-                picture = None
-                state.fault()
-        return picture or Picture(self.game.look, self.game.view(state))
+        changed = [number for number, turn in enumerate(self.turns) if turn.kind in ("move", "fault")]
+        if changed and (latest := self.turns[changed[-1]]).kind == "move":
+            return Picture.after(self.game, self.game.trace(self.replay.position(changed[-1]), latest.move))
+        return Picture(self.game.look, self.game.view(self.replay.position(len(self.turns))))
 
     def recorded_moves(self, player: Colour) -> list[ReplayTurn]:
         """Return the moves that a player made next, up to its first turn that is none."""

@@ -106,6 +106,22 @@ class Replay:
     reason: str = ""
     facts: Sequence[tuple[str, str]] = ()
 
+    def position(self, after: int) -> State:
+        """Return the position after so many turns; 0 is the start.
+
+        Raises:
+            ValueError: the rules are not installed, or do not allow a turn.
+        """
+        if self.game is None:
+            raise ValueError(f"the rules of {self.rules} are not installed")
+        state = self.game.start(**self.options)
+        for turn in self.turns[:after]:
+            if turn.kind == "move":
+                state.play(turn.move)
+            elif turn.kind == "fault":
+                state.fault()
+        return state
+
 
 def replay_data(replays: Sequence[Replay], *, title: str, links: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """Return the data of a replay page as a JSON object.

@@ -22,6 +22,7 @@ MOST_BYTES = 50_000_000
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _MOST_TURNS = 100_000
+_MOST_OPTIONS = 10_000  # combinations that are tried for the first board: a game from outside may have millions
 _MOST_MS = 86_400_000  # a day: no limit is longer
 
 
@@ -93,7 +94,7 @@ def _options(game: Game, data: Mapping[str, Any]) -> dict[str, int]:
     """Return the options with which a game begins on the page's first board; the default ones are tried first."""
     allowed = game.values({name: f"{option.lowest}-{option.highest}" for name, option in game.options.items()})
     values = [[option.default, *allowed[name]] for name, option in game.options.items()]
-    for each in itertools.product(*values):
+    for each in itertools.islice(itertools.product(*values), _MOST_OPTIONS):
         options = dict(zip(game.options, each, strict=True))
         if game.view(game.start(**options)) == data["start"]:
             return options
