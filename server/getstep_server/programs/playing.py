@@ -303,7 +303,7 @@ class ErrorTail:
 
     def _read(self, stream: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError), stream:  # closed during the read
-            # a raw stream's `read` returns what is there, and a buffered one's waits for all
+            # `read` of a raw stream returns what has arrived; a buffered stream would wait for all bytes
             while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
                 self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
                 if self._show is not None:

@@ -337,7 +337,7 @@ def _connected(address: PostgresAddress, *, reading: bool) -> psycopg.Connection
     )
     try:
         connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(address.schema)))
-        # the host's server may have it off, and a result is announced only when it is durable
+        # The setting may be off on the host's PostgreSQL. A result is announced only after it is durable.
         connection.execute("SET synchronous_commit TO on")
         # another session that hangs in a transaction must not hold up the server without a word
         connection.execute("SET lock_timeout TO '5s'")
