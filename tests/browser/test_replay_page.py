@@ -137,7 +137,7 @@ def test_the_board_and_the_controls_are_in_view(tmp_path: Path, visitor: Visitor
 
 
 def test_hostile_texts_are_shown_and_do_nothing(tmp_path: Path, visitor: Visitor) -> None:
-    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, notes=[HOSTILE], seconds=1.0)
+    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, remarks=[HOSTILE], seconds=1.0)
     limit = GAMES["hop"].time_control
     hostile = Replay(
         GAMES["hop"], "hop", (HOSTILE, HOSTILE), [turn], limit, {}, HOSTILE, HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)]

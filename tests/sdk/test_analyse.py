@@ -32,7 +32,7 @@ def some_game(name: str, faults: bool = False) -> Replay:
             state.fault()
         else:
             move = dice.choice(list(state.legal_moves()))
-            turns.append(ReplayTurn(player, move=move, seconds=0.5, notes=["a note"] if len(turns) == 1 else []))
+            turns.append(ReplayTurn(player, move=move, seconds=0.5, remarks=["remark"] if len(turns) == 1 else []))
             state.play(move)
         turns += [ReplayTurn(who, "pass") for who in state.passed]
     return Replay(

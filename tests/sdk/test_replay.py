@@ -69,9 +69,9 @@ def test_a_chain_of_hops_has_a_step_for_each_hop() -> None:
     assert max(lengths) > 1
 
 
-def test_a_turn_has_its_times_code_reason_and_notes() -> None:
+def test_a_turn_has_its_times_code_reason_and_remarks() -> None:
     turns = [
-        ReplayTurn(0, move=[(2, 2), (2, 3)], seconds=0.00123, left=19.99877, notes=["The server was restarted."]),
+        ReplayTurn(0, move=[(2, 2), (2, 3)], seconds=0.00123, left=19.99877, remarks=["The server was restarted."]),
         ReplayTurn(1, "fault", code="illegal_move", tried="0,0", reason="not a piece", seconds=1.2344),
         ReplayTurn(0, "end", code="resigned", seconds=0.5),
     ]
@@ -225,7 +225,7 @@ def test_the_script_and_the_style_stay_small() -> None:
 
 
 def test_hostile_texts_are_data_and_nothing_else() -> None:
-    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, notes=[HOSTILE])
+    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, remarks=[HOSTILE])
     replay = short([turn], title=HOSTILE, result=HOSTILE, reason=HOSTILE, facts=[(HOSTILE, HOSTILE)])
     replay = replace(replay, names=(HOSTILE, HOSTILE))
     data = replay_data([replay], title=HOSTILE, links=[(HOSTILE, "7.html")])

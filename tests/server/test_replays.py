@@ -103,16 +103,16 @@ def test_a_forfeit_without_any_turn(hop_contest: Contest) -> None:
     assert replay_data([replay], title="")["games"][0]["start"]
 
 
-def test_restarts_and_incidents_are_notes_without_addresses(contests: list[Contest]) -> None:
-    notes = {}
+def test_restarts_and_incidents_are_remarks_without_addresses(contests: list[Contest]) -> None:
+    remarks = {}
     for contest in contests:
         for fields in games_of(contest):
             for turn in replay_of(fields).turns:
-                for note in turn.notes:
-                    notes[note] = fields["match"]
-    assert "The server was restarted." in notes
-    assert any(note.startswith("Incident (3 times): ") and note.endswith(", bad_field") for note in notes)
-    assert not any("10.0.0.9" in note for note in notes)
+                for remark in turn.remarks:
+                    remarks[remark] = fields["match"]
+    assert "The server was restarted." in remarks
+    assert any(remark.startswith("Incident (3 times): ") and remark.endswith(", bad_field") for remark in remarks)
+    assert not any("10.0.0.9" in remark for remark in remarks)
 
 
 def test_the_versions_of_programs_are_a_fact(hop_contest: Contest) -> None:

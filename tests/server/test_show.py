@@ -229,8 +229,8 @@ def test_a_pass_keeps_the_marks_of_the_move_before_it(tmp_path: Path) -> None:
 def test_the_last_frame_has_the_result(hop_contest: Contest) -> None:
     found = transcript(hop_contest, 6)
     *others, last = frames(found)
-    assert last.notes[0].startswith("Дороти wins (Black) (hostile): White broke the protocol (oversize_frame)")
-    assert not any("(hostile):" in note for frame in others for note in frame.notes)
+    assert last.below[0].startswith("Дороти wins (Black) (hostile): White broke the protocol (oversize_frame)")
+    assert not any("(hostile):" in line for frame in others for line in frame.below)
     assert len(others) == len(found.moments) - 1
 
 

@@ -65,29 +65,29 @@ class Analysis:
     def replays(self) -> list[Replay]:
         """Return the game with its values, and for each turning point the game up to it with the better moves."""
         judged = {move.number: move for move in self.moves}
-        notes = {
+        words = {
             move.number: f"{self._words(move)} Better: {self._line_text(move)}" for move in self.turning_points
         }
         turns = [
-            self._with_value(turn, judged.get(n), notes.get(n, "")) for n, turn in enumerate(self.replay.turns, 1)
+            self._with_value(turn, judged.get(n), words.get(n, "")) for n, turn in enumerate(self.replay.turns, 1)
         ]
         whole = replace(self.replay, turns=turns, title=f"{self.replay.title}, analysed".lstrip(", "))
         return [whole, *(self._better(place, move, turns) for place, move in enumerate(self.turning_points, 1))]
 
-    def _with_value(self, turn: ReplayTurn, judged: JudgedMove | None, note: str) -> ReplayTurn:
+    def _with_value(self, turn: ReplayTurn, judged: JudgedMove | None, remark: str) -> ReplayTurn:
         if judged is None:
             return turn
         value = judged.played_value.value
         return replace(
-            turn, value=-value if judged.player else value, notes=[*turn.notes, *([note] if note else [])]
+            turn, value=-value if judged.player else value, remarks=[*turn.remarks, *([remark] if remark else [])]
         )
 
     def _better(self, place: int, move: JudgedMove, turns: Sequence[ReplayTurn]) -> Replay:
         state = self.replay.position(move.number - 1)
         line: list[ReplayTurn] = []
         for step in move.line:
-            note = f"The line of the search, in place of {self.game.notation(move.played)}." if not line else ""
-            line.append(ReplayTurn(state.to_move, move=step, notes=[note] if note else []))
+            remark = f"The line of the search, in place of {self.game.notation(move.played)}." if not line else ""
+            line.append(ReplayTurn(state.to_move, move=step, remarks=[remark] if remark else []))
             state.play(step)
             line += [ReplayTurn(player, "pass") for player in state.passed]
         return replace(

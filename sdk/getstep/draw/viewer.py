@@ -43,12 +43,12 @@ _HELP = "arrows Home End Page: step | space: play, +/- | q: quit"
 class Frame:
     """One picture of a match. All texts may contain anything; each is cut to the terminal's width.
 
-    ``title`` stands above the board, ``notes`` below it, ``line`` in the list beside it.
+    ``title`` stands above the board, the lines ``below`` under it, ``line`` in the list beside it.
     """
 
     picture: Picture
     title: str
-    notes: tuple[str, ...]
+    below: tuple[str, ...]
     line: str
 
 
@@ -163,14 +163,14 @@ def render(
         needed = f"{max(board_width, 20)}x{len(board) + 3}"
         board = [_clip(f"too small: {needed} needed", columns)]
         board_width = len(board[0])
-    below = frame.notes[: max(0, height - len(board) - 3)]
+    below = frame.below[: max(0, height - len(board) - 3)]
     top = [_clip(head, columns), _clip(frame.title, columns)]
     left = [*board, *(_clip(note, columns) for note in below)]
     rows = max(0, height - len(top) - 1)
     left += [""] * (rows - len(left))
     room = columns - board_width - 4
     if room >= _LIST_MIN:
-        # The notes have the whole width: the list is beside the board, and goes on below the notes.
+        # These lines have the whole width: the list is beside the board, and goes on below them.
         free = [number for number, line in enumerate(left) if number < len(board) or not line]
         for number, entry in zip(free, _list(frames, place.at, len(free), room), strict=False):
             left[number] += " " * (board_width + 4 - _shown_width(left[number])) + entry

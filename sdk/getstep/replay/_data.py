@@ -14,7 +14,7 @@ object:
     w  why, as text for people
     t  the time that the turn took, in ms; nothing if it was not measured
     l  the time that the player has left, in ms
-    n  notes: texts on what happened beside the game after this turn
+    n  remarks: texts on what happened beside the game after this turn
     r  1 if the turn was taken from another replay, see `ReplayTurn.given`
     q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
@@ -60,7 +60,7 @@ class ReplayTurn:
         reason: a text for people, such as ``"(3, 4) is not empty"``.
         seconds: the time that the turn took; None if it was not measured.
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
-        notes: texts on what happened beside the game after this turn, such as a restart of the server.
+        remarks: texts on what happened beside the game after this turn, such as a restart of the server.
         given: True if nobody was asked for this turn: it comes from the replay from which the game was played on.
         value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
@@ -73,7 +73,7 @@ class ReplayTurn:
     reason: str = ""
     seconds: float | None = 0.0
     left: float | None = None
-    notes: Sequence[str] = ()
+    remarks: Sequence[str] = ()
     value: float | None = None
     given: bool = False
 
@@ -237,8 +237,8 @@ def _turn_data(turn: ReplayTurn, notation: Callable[[Any], str]) -> dict[str, An
             data["t"] = _ms(turn.seconds)
         if turn.left is not None:
             data["l"] = _ms(turn.left)
-    if turn.notes:
-        data["n"] = list(turn.notes)
+    if turn.remarks:
+        data["n"] = list(turn.remarks)
     if turn.given:
         data["r"] = 1
     if turn.value is not None:

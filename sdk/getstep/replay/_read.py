@@ -121,7 +121,7 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
             "reason": text(turn, "w"),
             "seconds": None if seconds is None else _seconds(seconds),
             "left": None if left is None else _seconds(left),
-            "notes": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
+            "remarks": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
             "given": bool(turn.get("r")),
         }
         kind = turn.get("k", "move")

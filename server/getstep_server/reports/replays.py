@@ -143,7 +143,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
     """
     rules = GAMES.get(game.game)
     # the lag changes no budget, so 0 will do
-    notes, clocks, played = _notes(game), Clocks(game.time.control, 0.0), 0
+    remarks, clocks, played = _remarks(game), Clocks(game.time.control, 0.0), 0
     for fields in game.turns:
         turn = validate_turn(fields)
         player: Player = 1 if turn.player else 0
@@ -164,21 +164,21 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
             reason=escape_control_chars(fields.get("detail", "")),
             seconds=turn.ms / 1000,
             left=clocks.limit(player) if game.time.kind == "budget" else None,
-            notes=notes.pop(played, ()),
+            remarks=remarks.pop(played, ()),
         )
 
 
-def _notes(game: GameRecord) -> dict[int, list[str]]:
+def _remarks(game: GameRecord) -> dict[int, list[str]]:
     """Return what happened outside the game, by the number of turns before it, passes not counted."""
-    notes: dict[int, list[str]] = {}
+    remarks: dict[int, list[str]] = {}
     names = {team.id: team.name for team in game.teams}
     for turns in game.resumed:
-        notes.setdefault(turns, []).append("The server was restarted.")
+        remarks.setdefault(turns, []).append("The server was restarted.")
     for incident in game.incidents:
         times = f" ({incident.count} times)" if incident.count > 1 else ""
         text = f"Incident{times}: {names.get(incident.team, 'a team')}, {incident.code}"
-        notes.setdefault(incident.after_turn, []).append(escape_control_chars(text))
-    return notes
+        remarks.setdefault(incident.after_turn, []).append(escape_control_chars(text))
+    return remarks
 
 
 def _facts(game: GameRecord, corrections: Iterable[tuple[str, str]], *, over: bool) -> Iterator[tuple[str, str]]:
@@ -192,8 +192,8 @@ def _facts(game: GameRecord, corrections: Iterable[tuple[str, str]], *, over: bo
             "programs",
             " : ".join("a bot on the network" if one is None else version_text(one) for one in programs),
         )
-    for note in _notes(game).get(0, ()):
-        yield "before the first turn", note
+    for remark in _remarks(game).get(0, ()):
+        yield "before the first turn", remark
 
 
 def _why(game: GameRecord) -> str:

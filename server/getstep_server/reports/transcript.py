@@ -41,7 +41,7 @@ class Moment:
     ``number`` is the turn's number in the record, 0 before the first. ``player`` and ``text`` are the turn's player
     and its move, or its code in brackets. ``reason`` explains a fault or an end. ``ms`` is None if nobody was
     asked. ``picture`` has the board after the turn, with the squares that the turn touched; ``score`` is the score
-    line. ``notes`` are incidents and restarts after the turn.
+    line. ``remarks`` are incidents and restarts after the turn.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Moment:
     ms: float | None
     picture: Picture
     score: str
-    notes: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,15 +87,15 @@ def read_transcript(fields: Mapping[str, Any]) -> Transcript:
 def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
     rules = GAMES[game.game]
     noted, picture = 0, Picture(rules.look, rules.view(match.state))
-    yield Moment(0, None, "", "", None, picture, rules.score_line(match.state), tuple(_notes(game, noted)))
+    yield Moment(0, None, "", "", None, picture, rules.score_line(match.state), tuple(_remarks(game, noted)))
     before = match.state.copy()  # `steps` applies each turn to the match's own state
     for number, turn in enumerate(steps(game, match), start=1):
         if not isinstance(turn, Passed):  # a pass changes nothing: the move before it stays marked
             picture = picture_after(rules, turn, before, match.state)
-        notes: tuple[str, ...] = ()
+        remarks: tuple[str, ...] = ()
         if match.turns > noted and not match.passes_due:
             noted = match.turns
-            notes = tuple(_notes(game, noted))
+            remarks = tuple(_remarks(game, noted))
         yield Moment(
             number,
             turn.player,  # type: ignore[arg-type]  # validated as 0 or 1
@@ -104,7 +104,7 @@ def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
             None if isinstance(turn, (Passed, Stalled)) else turn.ms,
             picture,
             rules.score_line(match.state),
-            notes,
+            remarks,
         )
         before = match.state.copy()  # a copy: `steps` applies the next turn to the same state
 
@@ -123,7 +123,7 @@ def _turn_text(turn: Mapping[str, Any], rules: Game) -> str:
     return f"{coordinates(turn['move'])}  {text}" if "move" in turn and rules.look.notation else text
 
 
-def _notes(game: GameRecord, turns: int) -> Iterator[str]:
+def _remarks(game: GameRecord, turns: int) -> Iterator[str]:
     """Yield what happened outside the game after ``turns`` turns, passes not counted."""
     for _ in range(game.resumed.count(turns)):
         yield "the server was restarted"
@@ -161,7 +161,7 @@ def board_lines(moment: Moment, draw: Callable[[Picture], str]) -> Iterator[str]
 
 
 def turn_lines(transcript: Transcript, moment: Moment) -> Iterator[str]:
-    """Yield a turn on a line of its own, the reason of a fault, and the notes after it."""
+    """Yield a turn on a line of its own, the reason of a fault, and the remarks after it."""
     if moment.player is not None:
         time = "" if moment.ms is None else f"{moment.ms:.3f} ms"
         text = f"{moment.number:>4}  {transcript.players[moment.player]}  {escape_control_chars(moment.text)}"
@@ -170,7 +170,7 @@ def turn_lines(transcript: Transcript, moment: Moment) -> Iterator[str]:
 
 
 def _reason_lines(moment: Moment) -> Iterator[str]:
-    for text in (moment.reason, *moment.notes):
+    for text in (moment.reason, *moment.remarks):
         if text:
             yield from _fold(f"{'':{_INDENT + 1}}{text}", _INDENT + 1)
 
@@ -178,7 +178,7 @@ def _reason_lines(moment: Moment) -> Iterator[str]:
 def list_lines(transcript: Transcript) -> Iterator[str]:
     """Yield all turns, the two players' side by side, each with its number and its time in milliseconds.
 
-    A turn that needs more room, and a turn with a reason or a note, has a line of its own.
+    A turn that needs more room, and a turn with a reason or a remark, has a line of its own.
     """
     yield "  ".join(f"{'turn':>4}  {name:<{_COLUMN - 12}}{'ms':>6}" for name in transcript.players)
     first = ""
@@ -187,7 +187,7 @@ def list_lines(transcript: Transcript) -> Iterator[str]:
             yield from _reason_lines(moment)
             continue
         cell = _cell(moment)
-        alone = len(cell) > _COLUMN or moment.reason or moment.notes
+        alone = len(cell) > _COLUMN or moment.reason or moment.remarks
         if first and (moment.player == 0 or alone):
             yield first.rstrip()
             first = ""
@@ -234,7 +234,7 @@ def frames(transcript: Transcript) -> list[Frame]:
     result = f"{result_text(game)} ({game.reason}): {game.detail}"
     if transcript.error is not None:
         result = f"the record is not valid here: {transcript.error}"
-    return [*shown[:-1], Frame(last.picture, last.title, (result, *last.notes), last.line)]
+    return [*shown[:-1], Frame(last.picture, last.title, (result, *last.below), last.line)]
 
 
 def _frame(transcript: Transcript, moment: Moment) -> Frame:
@@ -245,5 +245,5 @@ def _frame(transcript: Transcript, moment: Moment) -> Frame:
         time = "" if moment.ms is None else f"  {moment.ms:.1f} ms"
         title = f"turn {moment.number}: {name}  {moment.text}{time}"
         line = f"{moment.number:>3} {name}  {moment.text}"
-    notes = [moment.score, moment.reason, *moment.notes]
-    return Frame(moment.picture, title, tuple(note for note in notes if note), line)
+    below = [moment.score, moment.reason, *moment.remarks]
+    return Frame(moment.picture, title, tuple(filter(None, below)), line)
