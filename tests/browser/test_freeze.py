@@ -64,6 +64,7 @@ def final_order(folder: Path) -> list[str]:
     return [tournament.contest.team_name(row.team) for row in tournament.tables().events[1]]
 
 
+@pytest.mark.long
 def test_the_hall_sees_the_results_one_by_one(host: Host, visitor: Visitor) -> None:
     phone = visitor.open(host.url, PHONE, color_scheme="dark")
     expect_text(phone, ".freeze", "4 results are hidden")

@@ -35,6 +35,7 @@ def stage(programs: Programs, tmp_path: Path) -> Stage:
     return Stage(programs, folder, 2, moves=4)
 
 
+@pytest.mark.long
 def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     expect_text(page, ".card .card-head", "move 4")

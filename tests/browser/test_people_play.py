@@ -56,6 +56,7 @@ def test_an_illegal_click_is_explained_and_costs_nothing(stage: Stage, visitor: 
     expect_text(page, "#notes", r"You: 2,2-2,3")
 
 
+@pytest.mark.long
 def test_a_hop_goes_square_by_square(stage: Stage, visitor: Visitor) -> None:
     """Back and forth over one's own piece: a hop may go on, so it is played by a button or on its last square."""
     page = visitor.open(stage.url)
@@ -70,6 +71,7 @@ def test_a_hop_goes_square_by_square(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "#notes", "You: 0,1-2,1")
 
 
+@pytest.mark.long
 def test_a_reload_in_mid_game_resumes(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, "pseudo_tonga")

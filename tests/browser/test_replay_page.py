@@ -59,6 +59,7 @@ def test_keys_and_buttons_step_through_the_game(tmp_path: Path, visitor: Visitor
     expect_text(page, "a[aria-current=step] .rp-n", "^37$")
 
 
+@pytest.mark.long
 def test_a_link_leads_to_a_move_of_a_game(tmp_path: Path, visitor: Visitor) -> None:
     url = written(tmp_path, hops(), played_replay("linkage", 1)[0])
     page = visitor.open(f"{url}#game=2&move=7")

@@ -25,6 +25,7 @@ def log_in(page: Any, team: int) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+@pytest.mark.long
 def test_a_person_plays_for_a_team_to_the_end(programs: Programs, tmp_path: Path, visitor: Visitor) -> None:
     folder = make_contest(tmp_path / "contest", 2, EVENT, on_disk=True, patient=True).folder
     stage = Stage(programs, folder, 1, moves=2)

@@ -117,6 +117,7 @@ def sample_bot(name: str) -> Path:
 # --- whole contests -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_classic_and_new_clients_play_a_tournament(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest(
         [CLASSIC, CLASSIC, {}, {}], event={"move_seconds": MISSED_SECONDS}, server={"classic_port": 0}
@@ -208,6 +209,7 @@ def test_a_pinned_team_plays_from_its_address(programs: Programs, make_contest: 
         server.expect("Team 1 connected from")
 
 
+@pytest.mark.long
 def test_a_storm_of_refused_clients_disturbs_nobody(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest([CLASSIC, CLASSIC], server={"classic_port": 0})
     server = programs.serve(folder)

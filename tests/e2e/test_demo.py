@@ -53,6 +53,7 @@ def test_the_demo(programs: Programs, tmp_path: Path) -> None:
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_demo_of_all_games_is_one_contest(programs: Programs, tmp_path: Path) -> None:
     program, port = start(programs, tmp_path / "tmp", "--game", "all", "--teams", "2", "--keep", str(tmp_path))
     assert len(bots_of(port)) == 2

@@ -151,6 +151,7 @@ def test_nothing_plays_on_after_a_duel_was_killed(programs: Programs, tmp_path: 
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_pairs_at_a_time(programs: Programs, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     options = ("--at-once", "3", "--pairs", "9", "--keep", str(kept))
@@ -334,6 +335,7 @@ def get_step(board, is_black, turn):
 """
 
 
+@pytest.mark.long
 def test_a_duel_is_watched_on_a_terminal(tmp_path: Path) -> None:
     """The two matches of a pair are shown in order, and the first screen is as before."""
     bot, gate = tmp_path / "held.py", tmp_path / "gate"

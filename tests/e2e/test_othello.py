@@ -65,6 +65,7 @@ def othello(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield from installed(monkeypatch, *write_othello(tmp_path / "site"))
 
 
+@pytest.mark.long
 def test_its_own_tests_pass(machine: Machine) -> None:
     said = machine.run("pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", str(OTHELLO))
     assert re.search(r"^\d\d passed", said, re.MULTILINE)

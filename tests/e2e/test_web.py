@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from getstep_server.config.contest import load_contest
 from getstep_server.config.contestants_package import NAME, package_hash, write_contestants_package
 from getstep_server.reports.slips import commands
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from tests.support.processes import Programs
 
 
+@pytest.mark.long
 def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
     folder = tmp_path / "contest"
     unpack("0.1.0-before-settings/finished", folder)

@@ -242,6 +242,7 @@ async def test_a_program_that_cannot_start_is_told(contest: Path) -> None:
     assert await listening(contest, ("/nowhere/python",), 1)
 
 
+@pytest.mark.long
 async def test_a_contest_is_found_while_it_is_announced(contest: Path) -> None:
     """The real library, on the loopback interface; the announcement is taken back at the end."""
     name = f"Autumn {uuid.uuid4()}"  # other tests may announce theirs at the same time
