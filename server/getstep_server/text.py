@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 LATEST_TIME = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
 """Times of a contest are before this one, in seconds since the epoch, so that no sum of times overflows."""
@@ -100,3 +102,15 @@ def fold(text: str, cells: int, indent: int = 0) -> list[str]:
                 lines.append(" " * indent)
             lines[-1] += char
     return [line.rstrip() for line in lines if line.strip()]
+
+
+def shell_command(*words: str | Path) -> str:
+    """Return a command of `getstep-server` as one types it in this machine's shell."""
+    command = ["getstep-server", *map(str, words)]
+    if os.name != "nt":
+        import shlex  # here and below: a table does not need them
+
+        return shlex.join(command)
+    from subprocess import list2cmdline  # here: only Windows needs it, and it takes 5 ms to import
+
+    return list2cmdline(command)

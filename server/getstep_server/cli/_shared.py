@@ -1,4 +1,4 @@
-"""Helpers of several commands: finding a contest, an event or a team by what was typed, and the terminal.
+"""Helpers of several commands: finding a contest, and the terminal.
 
 Every command that reads a contest imports this module. rich.progress takes 20 ms to import, so only a bar does it.
 """
@@ -6,24 +6,23 @@ Every command that reads a contest imports this module. rich.progress takes 20 m
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from getstep.wire import MAX_TEAM
 from getstep_server.config.contest import Contest, load_contest, teams_path
 from getstep_server.config.event import ContestEvent
-from getstep_server.errors import ConfigError, UsageError
+from getstep_server.config.names import event_named
+from getstep_server.errors import ConfigError
 from getstep_server.records.record import RecordError
 from getstep_server.reports.tables import PIPE_WIDTH
 from getstep_server.storage.contest_state import tournament_and_problem
 from getstep_server.storage.database import StoreError, not_there
 from getstep_server.storage.lost_records import check_nothing_lost, has_database
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars, fold
+from getstep_server.text import escape_control_chars, fold, shell_command
 from getstep_server.tournament.tournament import Tournament
 
 if TYPE_CHECKING:
@@ -33,18 +32,6 @@ if TYPE_CHECKING:
     from getstep_server.reports.incident_report import IncidentsView
     from getstep_server.reports.live_board import LiveBoard
     from getstep_server.reports.text_table import TextTable
-
-
-def shell_command(*words: str | Path) -> str:
-    """Return a command of `getstep-server` as one types it in this machine's shell."""
-    command = ["getstep-server", *map(str, words)]
-    if os.name != "nt":
-        import shlex  # here and below: a table does not need them
-
-        return shlex.join(command)
-    from subprocess import list2cmdline  # here: only Windows needs it, and it takes 5 ms to import
-
-    return list2cmdline(command)
 
 
 def renamed(command: Callable[[argparse.Namespace], int], now: str) -> Callable[[argparse.Namespace], int]:
@@ -69,18 +56,6 @@ def contest_with_teams(folder: Path) -> Contest:
             f"{teams_path(folder)}: no teams; add some with: {shell_command('teams', 'add', folder)} NAME"
         )
     return contest
-
-
-def event_named(contest: Contest, name: str) -> ContestEvent:
-    """Return the event with the name that ``--event`` gives.
-
-    Raises:
-        UsageError: no event has this name.
-    """
-    by_name = {event.name: event for event in contest.events}
-    if name not in by_name:
-        raise UsageError(f"--event {name!r}, expected one of: {', '.join(by_name)}")
-    return by_name[name]
 
 
 def on_record(contest: Contest) -> Tournament:
@@ -118,38 +93,6 @@ def say_notes(notes: Iterable[str]) -> None:
 def events_named(contest: Contest, name: str | None) -> Sequence[ContestEvent]:
     """Return the event that ``--event`` names, or all events if it is not given."""
     return contest.events if name is None else (event_named(contest, name),)
-
-
-def team_named(contest: Contest, text: str, what: str) -> int:
-    """Return the id of the team that ``text`` names, by its id or its name. Former teams are found, too.
-
-    Args:
-        contest: the contest, with the names of its former teams.
-        text: what was typed.
-        what: the argument or option that has ``text``, for messages.
-
-    Raises:
-        UsageError: no team has this name, or it is the name of one team and the id of another.
-    """
-    # Former teams first: if two have had one name, it means the team of today.
-    by_name = {contest.team_name(number): number for number in (*contest.former_names, *contest.teams)}
-    number, named = _number(text), by_name.get(text)
-    if named is None:
-        if number is None:
-            listing = shell_command("teams", "list", contest.folder)
-            raise UsageError(f"{what} {text!r:.80}: no team has this name; see {listing}")
-        return number
-    if number in (None, named) or number not in by_name.values():
-        return named
-    raise UsageError(
-        f"{what} {text!r}: {contest.team_name(number)!r} has this id, and team {named} has this name;"
-        f" expected {contest.team_name(number)!r} or {named}"
-    )
-
-
-def _number(text: str) -> int | None:
-    """Return a team's id, or None if ``text`` is not a number or has more digits than any id."""
-    return int(text) if text.isdecimal() and len(text) <= len(str(MAX_TEAM)) else None
 
 
 def console() -> Console:

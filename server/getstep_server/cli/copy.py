@@ -12,10 +12,10 @@ from getstep_server.storage.contest_state import check_database
 from getstep_server.storage.journal import segments
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.store import Store, copy_records
-from getstep_server.text import pluralize
+from getstep_server.text import pluralize, shell_command
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import progress_bar, records_of, shell_command
+from ._shared import progress_bar, records_of
 
 _COPY = """\
 Copy the records of a contest, hash for hash, from its folder to a schema of a

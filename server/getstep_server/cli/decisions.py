@@ -13,6 +13,7 @@ from pathlib import Path
 import trio
 
 from getstep_server.config.contest import Contest, load_contest, teams_path
+from getstep_server.config.names import event_named, team_named
 from getstep_server.errors import UsageError
 from getstep_server.records.decision import (
     Decision,
@@ -32,12 +33,12 @@ from getstep_server.storage.lock import server_of
 from getstep_server.storage.lost_records import has_database
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Conflict, Store
-from getstep_server.text import escape_control_chars, local_minute, pluralize, sentence, utc_time
+from getstep_server.text import escape_control_chars, local_minute, pluralize, sentence, shell_command, utc_time
 from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, Commands, Intermixed, add_command, add_hidden, folder_argument, help_by_default
-from ._shared import event_named, on_record, print_folded, renamed, shell_command, team_named
+from ._shared import on_record, print_folded, renamed
 from .games import add_match_list, list_matches
 
 _BOTH = """

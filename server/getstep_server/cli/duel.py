@@ -41,12 +41,12 @@ from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of
 from getstep_server.storage.store import Store
-from getstep_server.text import pluralize
+from getstep_server.text import pluralize, shell_command
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.duel_score import DuelScore, copied_pairs
 
 from ._parser import EXIT_OK, EXIT_STOPPED
-from ._shared import console, is_live, live_board, shell_command, spinner
+from ._shared import console, is_live, live_board, spinner
 from ._with_bots import run_with_bots
 from .clusters import add_dask, cluster_maker
 

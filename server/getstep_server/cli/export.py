@@ -9,6 +9,7 @@ from pathlib import Path
 
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.event import ContestEvent
+from getstep_server.config.names import event_named
 from getstep_server.errors import UsageError
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings, DataSet, Games
 from getstep_server.storage.store import Store
@@ -16,7 +17,7 @@ from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import event_named, readable_tournament, records_of, say_host_notes
+from ._shared import readable_tournament, records_of, say_host_notes
 
 _EXPORT = """\
 Write matches, standings, the crosstable or ratings for other programs or for

@@ -6,16 +6,18 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.names import event_named, team_named
 from getstep_server.errors import UsageError
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import Reason
 from getstep_server.reports.tables import score_text
 from getstep_server.reports.text_table import Column, TextTable, truncate_middle
 from getstep_server.storage.recovery import left_running
+from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, Commands, add_command, folder_argument
-from ._shared import event_named, on_record, print_table, shell_command, team_named
+from ._shared import on_record, print_table
 
 EVENT_CELLS = 14
 """Terminal cells of an event's name. The longest game has 14."""

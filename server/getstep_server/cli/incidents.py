@@ -8,9 +8,10 @@ from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
 from getstep_server.reports.incident_report import IncidentsView, incident_as_json, sorted_by_sender
 from getstep_server.storage.contest_state import incidents_of
+from getstep_server.text import shell_command
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import print_table, shell_command
+from ._shared import print_table
 
 _INCIDENTS = """\
 Show the protocol violations and refused logins of all runs, also while the

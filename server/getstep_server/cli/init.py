@@ -7,9 +7,9 @@ from pathlib import Path
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
+from getstep_server.text import shell_command
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import shell_command
 
 _INIT = """\
 Make a contest folder with two files: contest.toml, which has every setting with

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from getstep_server.config.contest import Contest
+from getstep_server.config.names import team_named
 from getstep_server.errors import ProgramRefused, UsageError
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
 from getstep_server.reports.text_table import Column, TextTable
-from getstep_server.text import escape_control_chars, local_minute
+from getstep_server.text import escape_control_chars, local_minute, shell_command
 
 from ._parser import EXIT_FAILED, EXIT_OK, add_command, folder_argument, help_by_default
-from ._shared import contest_with_teams, print_folded, print_table, say_notes, shell_command, spinner, team_named
+from ._shared import contest_with_teams, print_folded, print_table, say_notes, spinner
 
 if TYPE_CHECKING:
     from getstep_server.programs.adding import Added

@@ -19,11 +19,12 @@ from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages, without_hidden
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
+from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 
 from ._pages import write_folder, write_page
 from ._parser import EXIT_OK, folder_argument
-from ._shared import progress_bar, readable_tournament, records_of, say_notes, shell_command
+from ._shared import progress_bar, readable_tournament, records_of, say_notes
 
 # --- replay -----------------------------------------------------------------------------------------------------
 

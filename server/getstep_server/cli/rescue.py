@@ -16,10 +16,10 @@ from getstep_server.storage.journal import tag_of
 from getstep_server.storage.lock import in_use, server_of
 from getstep_server.storage.rescue import Left, Rescue, read_left, rescue
 from getstep_server.storage.verify import VerifyError
-from getstep_server.text import escape_control_chars, pluralize
+from getstep_server.text import escape_control_chars, pluralize, shell_command
 
 from ._parser import EXIT_FAILED, EXIT_OK, folder_argument
-from ._shared import progress_bar, shell_command
+from ._shared import progress_bar
 
 _RESCUE = """\
 Save what is left of a contest whose database is damaged, emptied or deleted.

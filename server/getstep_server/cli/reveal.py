@@ -14,6 +14,7 @@ from getstep_server.records.decision import Decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.lock import server_of
+from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.feed import Feed
 from getstep_server.web.listener import page_address
@@ -21,7 +22,7 @@ from getstep_server.web.process import serve
 from getstep_server.web.reveal import Steering
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import console, print_address, shell_command
+from ._shared import console, print_address
 from .decisions import decide, login, now
 from .web import page_listener
 

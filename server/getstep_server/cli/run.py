@@ -42,14 +42,14 @@ from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.lost_records import set_aside
 from getstep_server.storage.recovery import left_running
 from getstep_server.storage.store import Store
-from getstep_server.text import join_limited, pluralize
+from getstep_server.text import join_limited, pluralize, shell_command
 from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
 from ._helper_processes import Announcer, keep_house_bots, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
-from ._shared import console, is_live, live_board, shell_command
+from ._shared import console, is_live, live_board
 from ._with_bots import run_with_bots
 from .clusters import add_dask, cluster_maker
 from .crash_demo import run_crash_demo

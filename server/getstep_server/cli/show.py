@@ -26,11 +26,11 @@ from getstep_server.reports.transcript import (
     turn_lines,
 )
 from getstep_server.storage.database import StoreError
-from getstep_server.text import escape_control_chars, fold
+from getstep_server.text import escape_control_chars, fold, shell_command
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import print_folded, readable_tournament, records_of, say_host_notes, shell_command
+from ._shared import print_folded, readable_tournament, records_of, say_host_notes
 
 _SHOW = """\
 Show a match that is over. In a terminal, step through its boards with the arrow

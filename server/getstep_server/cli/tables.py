@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from getstep_server.config.names import event_named
 from getstep_server.reports.tables import all_tables, standings_table
 from getstep_server.text import pluralize
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import contest_with_teams, event_named, on_record, print_event_tables, print_table
+from ._shared import contest_with_teams, on_record, print_event_tables, print_table
 
 # --- standings --------------------------------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from getstep_server.limits import MAX_SEATS
 from getstep_server.reports.slips import PAPERS, address_to_type, as_html, as_text
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.storage.lock import server_of
-from getstep_server.text import escape_control_chars, pluralize
+from getstep_server.text import escape_control_chars, pluralize, shell_command
 
 from ._parser import EXIT_OK, add_command, folder_argument, help_by_default
-from ._shared import contest_with_teams, print_table, shell_command
+from ._shared import contest_with_teams, print_table
 from .decisions import add_team_decisions
 
 _SEATS = f"how many bots each team may connect at once, one match each (1 to {MAX_SEATS}; default: 1)"

@@ -10,11 +10,12 @@ import trio
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.storage.contest_state import tournament_of
+from getstep_server.text import shell_command
 from getstep_server.web.listener import open_page_listener, page_address
 from getstep_server.web.process import serve
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import console, print_address, say_notes, shell_command
+from ._shared import console, print_address, say_notes
 
 _WEB = """\
 Show a contest in the browser: one that is over, or one that another server
