@@ -491,8 +491,13 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         },
         "it reads records and events, and never a running server",
     ),
-    "web": (
+    "decisions": (
         7,
+        {"config", "errors", "records", "reports", "storage", "text", "tournament"},
+        "a ruling is a record; whoever plays reads it from the chain",
+    ),
+    "web": (
+        8,
         {
             "addresses",
             "children",

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from getstep_server.cli import decisions as cli_decisions
 from getstep_server.config.contest import contest_path, load_contest, teams_path
+from getstep_server.decisions import making
 from getstep_server.storage.contest_state import load_tournament, tournament_of
 from getstep_server.storage.lock import ContestLock
 from getstep_server.tournament.tournament import Tournament
@@ -179,11 +179,11 @@ def test_a_stale_decision_is_made_again(command: Command, begun: Path, monkeypat
         tournament = honest(*arguments)
         calls.append(tournament)
         if len(calls) == 1:
-            monkeypatch.setattr(cli_decisions, "load_tournament", honest)
+            monkeypatch.setattr(making, "load_tournament", honest)
             said(command, "teams", "withdraw", "autumn", "Ada", *WHY)
         return tournament
 
-    monkeypatch.setattr(cli_decisions, "load_tournament", slow)
+    monkeypatch.setattr(making, "load_tournament", slow)
     assert command.complaint("teams", "withdraw", "autumn", "Ada", *WHY) == "team 1 is withdrawn already"
     assert len(decisions(begun)) == 1
 

@@ -103,7 +103,8 @@ def test_matches_that_cannot_be_played_again_are_reported(command: Command, play
 def test_a_dry_run_puts_nothing_on_record(command: Command, played: Path) -> None:
     lines = said(command, *REMATCH, "--team", "Ada", "--no-shows", "--dry-run", *WHY)
     assert lines[0] == "Would be on record: 4 matches are played again."
-    assert [line for line in lines if line.startswith("  before: ")] == lines[1:]
+    assert [line for line in lines if line.startswith("  before: ")] == lines[1:5]
+    assert lines[5:] == ["  open again: matches 2, 3, 5, 6", "  table: no change"]
     assert len(lines) == 5
     assert decisions(played) == []
 

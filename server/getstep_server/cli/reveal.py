@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 
 import trio
 
 from getstep_server.addresses import local_host
 from getstep_server.config.contest import Contest, load_contest
+from getstep_server.decisions import making
+from getstep_server.decisions.requests import Freeze, Reveal
 from getstep_server.errors import UsageError
-from getstep_server.records.decision import Decision
-from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.lock import server_of
 from getstep_server.text import shell_command
@@ -23,13 +24,11 @@ from getstep_server.web.reveal import Steering
 
 from ._parser import EXIT_OK, folder_argument
 from ._shared import console, print_address
-from .decisions import decide, login, now
+from .decisions import add_ruling_options, decide
 from .web import page_listener
 
-_FREEZE = """\
-Hide new results from the live page: its tables stay as they are, and it shows
-which matches were played, but no board and no result. Nothing else changes. The
-teams get their own results, and standings, report and export have all of them.
+_FREEZE = f"""\
+{Freeze.text.rstrip()}
 freeze_minutes in contest.toml does this automatically before the end.
 
 examples:
@@ -59,10 +58,7 @@ examples:
 def add_freeze(parser: argparse.ArgumentParser) -> None:
     parser.description = _FREEZE
     folder_argument(parser)
-    parser.add_argument(
-        "--why", metavar="TEXT", default="the host hides the last results", help="the reason, for the records"
-    )
-    _add_by(parser)
+    add_ruling_options(parser, "the host hides the last results")
     parser.set_defaults(command=_freeze)
 
 
@@ -72,30 +68,24 @@ def add_reveal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show all results at once, and serve no page")
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
     parser.add_argument("--port", type=int, help="listen on this port instead of web_port in contest.toml")
-    _add_by(parser)
+    add_ruling_options(parser, "all results were revealed")
     parser.set_defaults(command=_reveal)
 
 
-def _add_by(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--by", metavar="NAME", default=login(), help="the person who decides (default: your login name)"
-    )
-
-
 def _freeze(args: argparse.Namespace) -> int:
-    return decide(args, lambda *_: Decision(DecisionKind.FREEZE, args.by, args.why, now()))
+    return decide(args, Freeze(by=args.by, why=args.why))
 
 
 def _reveal(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
-    decision = partial(_revealed, args.by)
-    if args.all:
-        return decide(args, lambda *_: decision())
+    request = Reveal(by=args.by, why=args.why)
+    if args.all or args.dry_run:
+        return decide(args, request)
     _check(contest, tournament_of(contest))
     with page_listener(contest) as listener:
 
         def steering(feed: Feed) -> Steering:
-            made = Steering(feed, decision)
+            made = Steering(feed, partial(_end_freeze, contest.folder, request))
             terminal = console()
             host, port = listener.getsockname()[:2]
             print_address(terminal, f"{page_address(listener)}reveal")
@@ -107,8 +97,10 @@ def _reveal(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _revealed(by: str) -> Decision:
-    return Decision(DecisionKind.REVEAL, by, "all results were revealed", now())
+def _end_freeze(folder: Path, request: Reveal) -> None:
+    """Put the end of the freeze on record, unless it has ended."""
+    if tournament_of(load_contest(folder)).frozen_at is not None:
+        making.decide(folder, request)
 
 
 def _check(contest: Contest, tournament: Tournament) -> None:

@@ -10,15 +10,15 @@ from .contest import Contest
 from .event import ContestEvent
 
 
-def event_named(contest: Contest, name: str) -> ContestEvent:
-    """Return the event with the name that ``--event`` gives.
+def event_named(contest: Contest, name: str, what: str = "--event") -> ContestEvent:
+    """Return the event with this name; ``what`` is the option or parameter that has it, for messages.
 
     Raises:
         UsageError: no event has this name.
     """
     by_name = {event.name: event for event in contest.events}
     if name not in by_name:
-        raise UsageError(f"--event {name!r}, expected one of: {', '.join(by_name)}")
+        raise UsageError(f"{what} {name!r}, expected one of: {', '.join(by_name)}")
     return by_name[name]
 
 

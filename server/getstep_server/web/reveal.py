@@ -22,11 +22,7 @@ from typing import Any
 
 import trio
 
-from getstep_server.config.contest import Contest
 from getstep_server.json_text import decode
-from getstep_server.records.decision import Decision, record_of_decision
-from getstep_server.storage.contest_state import load_tournament
-from getstep_server.storage.store import Conflict, Store
 from getstep_server.tournament.reveal import Reveal
 
 from .feed import Feed
@@ -48,10 +44,10 @@ class Steering:
 
     Args:
         feed: the contest, which is frozen.
-        decide: makes the decision that ends the freeze.
+        end_freeze: puts the end of the freeze on record, unless it has ended; it blocks.
     """
 
-    def __init__(self, feed: Feed, decide: Callable[[], Decision]) -> None:
+    def __init__(self, feed: Feed, end_freeze: Callable[[], None]) -> None:
         self.key = secrets.token_urlsafe(24)  # 192 bits, in the address that the terminal shows
         """The key that the browser of the host sends."""
         self.over = False
@@ -61,7 +57,7 @@ class Steering:
         self.count = 0
         """The number of the results of the latest step."""
         self._feed = feed
-        self._decide = decide
+        self._end_freeze = end_freeze
         self._reveal: Reveal | None = None
         self._made: tuple[object, object, int] | None = None
         self._stepping = trio.Lock()  # one step at a time: a step waits for the database
@@ -115,7 +111,7 @@ class Steering:
         self.count = len(matches)
         self.latest = [result_json(reveal.tournament, result) for result in results if result is not None]
         if not reveal.hidden:
-            await end_freeze(self._feed.contest, self._decide)
+            await trio.to_thread.run_sync(self._end_freeze)
             self.over = True
         await trio.to_thread.run_sync(self._keep)
         await trio.to_thread.run_sync(self._show)  # afterwards: a restart must not take back what was shown
@@ -194,22 +190,3 @@ class RevealPage:
             "freeze": freeze_json(feed),
             "table": steps.get("table", self._tables().main),
         }
-
-
-async def end_freeze(contest: Contest, decide: Callable[[], Decision]) -> None:
-    """Record the end of the freeze, unless it has ended.
-
-    Raises:
-        StoreError, DatabaseError: the decision cannot be stored.
-    """
-    with Store(contest.database) as store:  # this blocks for some milliseconds, in the process of the page only
-        while True:
-            tournament = await trio.to_thread.run_sync(load_tournament, contest, store)
-            decision = decide()
-            if tournament.objection(decision):
-                return
-            try:
-                await store.save(record_of_decision(contest, decision), based_on=tournament.place)
-            except Conflict:  # the server, if it still runs, has added a record: look at all again
-                continue
-            return

@@ -1,0 +1,168 @@
+"""Previews a decision, and puts it on record.
+
+A decision is checked against the state that it is made on, and stored only if no record has been added since
+(`storage.store.Conflict`); else it is checked again. A running server adds results all the time, so that is no
+reason to ask the host again. But a host who has seen a preview is asked again if something came between that
+concerns the decision: another decision, or a result of the same match.
+
+All functions here block: a page calls them in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import trio
+from msgspec import Struct
+
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.errors import UsageError
+from getstep_server.records.decision import (
+    Decision,
+    decision_fields,
+    decision_of,
+    describe_decision,
+    record_of_decision,
+    validate_decision,
+)
+from getstep_server.records.game import is_void, result_of
+from getstep_server.records.record import RecordError
+from getstep_server.reports.tables import result_line
+from getstep_server.storage.contest_state import complete_tournament, load_tournament
+from getstep_server.storage.database import not_there
+from getstep_server.storage.lost_records import has_database
+from getstep_server.storage.recovery import left_running
+from getstep_server.storage.store import Conflict, Store
+from getstep_server.tournament.tournament import Tournament
+
+from .preview import Preview, consequences
+from .requests import Request, Ruling, State
+
+
+class StateChanged(UsageError):  # noqa: N818 - nothing is wrong
+    """Raised when something that concerns a decision is on record since its preview; nothing was stored.
+
+    ``between`` are the other decisions and results, in words.
+    """
+
+    def __init__(self, between: Iterable[str]) -> None:
+        self.between = tuple(between)
+        super().__init__(
+            f"since the preview: {'; '.join(self.between)}; nothing was put on record, look at it again"
+        )
+
+
+class Made(Struct, frozen=True):
+    """Decisions that are on record, or would be: the tournament after them, and what they change."""
+
+    after: Tournament
+    preview: Preview
+
+
+def preview(folder: Path, request: Request, labels: Mapping[str, str] | None = None) -> Made:
+    """Return what would change if the request was put on record now. Stores nothing.
+
+    Args:
+        folder: of the contest.
+        request: what the host asks for.
+        labels: see `requests.State`.
+
+    Raises:
+        UsageError: the request cannot be put on record now.
+        ConfigError, StoreError, RecordError: the contest cannot be read.
+    """
+    contest = _begun(folder)
+    with Store(contest.database, reading=True) as store:
+        before, after = load_tournament(contest, store), load_tournament(contest, store)
+        ruling = _ruling(contest, before, request, labels)
+        for decision in ruling.decisions:
+            after.apply_decision(decision)
+    return Made(after, consequences(ruling, before, after, _running(before)))
+
+
+def decide(
+    folder: Path, request: Request, labels: Mapping[str, str] | None = None, *, seen: int | None = None
+) -> Made:
+    """Put a request on record, and return what has changed; its tables are not compared.
+
+    Args:
+        folder: of the contest.
+        request: what the host asks for.
+        labels: see `requests.State`.
+        seen: ``place`` of the preview that the host has seen; None if there was none.
+
+    Raises:
+        UsageError: the request cannot be put on record now.
+        StateChanged: something that concerns it has happened since the preview.
+        ConfigError, StoreError, RecordError: the contest cannot be read.
+    """
+    contest = _begun(folder)
+    complete_tournament(contest, quick=True)
+    with Store(contest.database) as store:
+        while True:
+            before = load_tournament(contest, store)
+            ruling = _ruling(contest, before, request, labels)
+            if seen is not None and (between := list(_between(store, before, ruling, seen))):
+                raise StateChanged(between)
+            records = [record_of_decision(contest, decision) for decision in ruling.decisions]
+            running = _running(before)
+            try:
+                trio.run(partial(store.save, *records, based_on=before.place))
+            # The server may add a result at any moment: look at the records again, and decide by what they say now.
+            except Conflict:
+                continue
+            after = load_tournament(contest, store)
+            return Made(after, consequences(ruling, before, after, running, tables=False))
+
+
+def _begun(folder: Path) -> Contest:
+    contest = load_contest(folder)
+    if not has_database(contest):
+        raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
+    return contest
+
+
+def _ruling(contest: Contest, tournament: Tournament, request: Request, labels: Mapping[str, str] | None) -> Ruling:
+    """Return the decisions of a request, which can be put on record in this state."""
+    ruling = request.ruling(State(contest, tournament, labels or {}))
+    for decision in ruling.decisions:
+        try:
+            validate_decision(decision_fields(contest, decision))
+        except RecordError as error:
+            raise UsageError(f"this decision cannot be recorded: {error}") from error
+        if objection := tournament.objection(decision):
+            raise UsageError(objection)
+    return ruling
+
+
+def _running(tournament: Tournament) -> set[int]:
+    return left_running(tournament.contest.running, tournament.recorded)
+
+
+def _between(store: Store, tournament: Tournament, ruling: Ruling, seen: int) -> Iterator[str]:
+    """Yield what was put on record behind the place ``seen``, if it concerns the decisions of a ruling."""
+    if tournament.place == seen:
+        return
+    matches = {one.match for one in ruling.decisions}
+    teams = {one.team for one in ruling.decisions}
+    for fields in store.record_headers()[seen:]:
+        if fields["type"] == "decision":
+            other = decision_of(fields)
+            if not other.made_by_rule or _shares(other, teams):
+                yield _words(tournament, other)
+        elif fields["type"] == "game" and fields["match"] in matches:
+            result = result_of(fields)
+            if not is_void(result):
+                yield result_line(result, tournament.contest.team_name)
+
+
+def _shares(other: Decision, teams: set[Any]) -> bool:
+    return other.team is not None and other.team in teams
+
+
+def _words(tournament: Tournament, decision: Decision) -> str:
+    match = tournament.matches.get(decision.match or 0)
+    return f"{describe_decision(decision, tournament.contest, match)} ({decision.by}: {decision.why})"

@@ -1,0 +1,338 @@
+"""The kinds of decisions that a host may ask for: their parameters, their checks and the records that they make.
+
+A request is what was typed or clicked: names, not ids. It says which decisions go on record, by the state of the
+contest at that moment. The same request may be asked again when the state has changed.
+
+`Request` is a union with a tag, so that a page takes it from JSON: ``msgspec.convert(fields, AnyRequest)``. A new
+kind is a class here; its parameters are its fields.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeAlias
+
+from msgspec import Struct
+
+from getstep_server.config.contest import Contest, teams_path
+from getstep_server.config.names import event_named, team_named
+from getstep_server.errors import UsageError
+from getstep_server.records.decision import Decision
+from getstep_server.records.match import Match
+from getstep_server.records.reasons import DecisionKind
+from getstep_server.records.result import PLAYERS
+from getstep_server.storage.recovery import left_running
+from getstep_server.text import shell_command, utc_time
+from getstep_server.tournament.forfeits import no_shows
+from getstep_server.tournament.tournament import Tournament
+
+
+class State(Struct, frozen=True):
+    """What a decision is made on: the contest as its files state it, and the tournament on record.
+
+    ``labels`` are the names of parameters in messages, where they differ: a command calls ``winner`` ``--winner``.
+    """
+
+    contest: Contest
+    tournament: Tournament
+    labels: Mapping[str, str] = {}
+
+    def label(self, parameter: str) -> str:
+        return self.labels.get(parameter, parameter)
+
+    def team(self, text: str, parameter: str = "team") -> int:
+        """Return the id of the team that ``text`` names.
+
+        Raises:
+            UsageError: no team has this name.
+        """
+        return team_named(self.contest, text, self.label(parameter))
+
+    def match(self, number: int) -> Match:
+        """Return the match with this number.
+
+        Raises:
+            UsageError: there is none.
+        """
+        folder, matches, where = self.contest.folder, self.tournament.matches, f"{self.label('match')} {number}"
+        if not matches:
+            first = f"the first ones are paired by {shell_command('run', folder)}"
+            raise UsageError(f"{where}: the contest in {folder} has no matches yet; {first}")
+        if number not in matches:
+            listing = shell_command("matches", "list", folder)
+            raise UsageError(f"{where}: no match has this number, expected 1 to {len(matches)}; see {listing}")
+        return matches[number]
+
+    def gone(self, match: Match) -> str:
+        """Return why the contest's files do not permit to play a match again; "" if they do."""
+        for team in match.teams:
+            if team not in self.contest.event(match.event).teams:
+                return (
+                    f"team {team} of match {match.number} has withdrawn: it is not in"
+                    f" {teams_path(self.contest.folder)} or not in the event; put it back there first"
+                )
+        return ""
+
+
+class Ruling(Struct, frozen=True):
+    """The decisions that a request makes, and the matches that it leaves out, by number, each with the reason."""
+
+    decisions: Sequence[Decision]
+    skipped: Mapping[int, str] = {}
+
+
+class Request(Struct, frozen=True, kw_only=True, tag_field="decision"):
+    """What a host asks for: by whom and why, beside the parameters of its kind."""
+
+    summary: ClassVar[str]
+    """What it does, in a few words."""
+    text: ClassVar[str]
+    """The same in some sentences, for the help of a command and for a page."""
+    changes_matches: ClassVar[bool] = True
+    """False if it may change no match."""
+
+    by: str
+    why: str
+
+    @abstractmethod
+    def ruling(self, state: State) -> Ruling:
+        """Return the decisions to record.
+
+        Raises:
+            UsageError: a parameter names nothing, or the state does not permit it.
+        """
+
+
+# --- teams ------------------------------------------------------------------------------------------------------
+
+
+class _AboutTeam(Request, frozen=True, kw_only=True):
+    """A team takes part or not, in the event of this name, or in all."""
+
+    kind: ClassVar[DecisionKind]
+
+    team: str
+    event: str | None = None
+
+    def ruling(self, state: State) -> Ruling:
+        contest, tournament = state.contest, state.tournament
+        event = None if self.event is None else event_named(contest, self.event, state.label("event"))
+        team = state.team(self.team)
+        self._check_team(state, team)
+        if event is not None and team not in {row.team for row in tournament.table(event)}:
+            raise UsageError(
+                f"{state.label('event')} {event.name!r}: {contest.team_name(team)} is not in this event;"
+                " give another one"
+            )
+        number = None if event is None else event.number
+        return Ruling([Decision(self.kind, self.by, self.why, _now(), team=team, event=number)])
+
+    def _check_team(self, state: State, team: int) -> None:
+        folder = state.contest.folder
+        if team in state.contest.teams:
+            return
+        known = {one for match in state.tournament.matches.values() for one in match.teams}
+        if team not in known:
+            listing = shell_command("teams", "list", folder)
+            raise UsageError(f"{state.label('team')} {team}: no team has this id; see {listing}")
+        if self.kind != DecisionKind.DISQUALIFY:
+            raise UsageError(
+                f"team {team} has withdrawn: it is not in {teams_path(folder)}; put it back there first"
+            )
+
+
+class Withdraw(_AboutTeam, frozen=True, kw_only=True, tag="withdraw"):
+    kind = DecisionKind.WITHDRAW
+    summary = "remove a team; the matches that it has played count"
+    text = """\
+Remove a team from the contest. Its open matches are cancelled and its running
+matches are aborted. The matches that it has played count.
+"""
+
+
+class Disqualify(_AboutTeam, frozen=True, kw_only=True, tag="disqualify"):
+    kind = DecisionKind.DISQUALIFY
+    summary = "remove a team; none of its matches counts"
+    text = """\
+Remove a team from the contest. Its open matches are cancelled and its running
+matches are aborted. The matches that it has played are annulled, for its
+opponents, too. In the table it is last.
+"""
+
+
+class Reinstate(_AboutTeam, frozen=True, kw_only=True, tag="reinstate"):
+    kind = DecisionKind.REINSTATE
+    summary = "let a team take part again"
+    text = """\
+Let a team that has withdrawn or was disqualified take part again. Its results
+count again, and its cancelled matches are open again, unless the opponent has
+withdrawn, too.
+"""
+
+
+# --- matches ----------------------------------------------------------------------------------------------------
+
+
+class Adjudicate(Request, frozen=True, kw_only=True, tag="adjudicate"):
+    """A match has this result: ``winner`` is a team, or "draw". It replaces the result that the match has."""
+
+    summary = "set the result of a match"
+    text = """\
+Set the result of a match in any state: played, running, open or cancelled. A
+later adjudicate or rematch of the match replaces this decision.
+"""
+
+    match: int
+    winner: str
+    scores: tuple[int, int] | None = None
+
+    def ruling(self, state: State) -> Ruling:
+        match = state.match(self.match)
+        winner = None if self.winner == "draw" else PLAYERS[_place_of(state, match, self.winner, "winner")]
+        return Ruling(
+            [
+                Decision(
+                    DecisionKind.ADJUDICATE,
+                    self.by,
+                    self.why,
+                    _now(),
+                    match=match.number,
+                    winner=winner,
+                    scores=self.scores,
+                )
+            ]
+        )
+
+
+class Forfeit(Request, frozen=True, kw_only=True, tag="forfeit"):
+    """A team has lost a match, whatever its state: the other one is the winner, and the reason names the team."""
+
+    summary = "let a team lose a match"
+    text = """\
+Let a team lose a match in any state: played, running, open or cancelled. The
+other team wins; it is an adjudication whose reason names the team. A later
+adjudicate or rematch of the match replaces this decision.
+"""
+
+    match: int
+    team: str
+
+    def ruling(self, state: State) -> Ruling:
+        match = state.match(self.match)
+        loser = _place_of(state, match, self.team, "team")
+        why = f"{state.contest.team_name(match.teams[loser])} forfeits: {self.why}"
+        kind, winner = DecisionKind.ADJUDICATE, PLAYERS[1 - loser]
+        return Ruling([Decision(kind, self.by, why, _now(), match=match.number, winner=winner)])
+
+
+class Rematch(Request, frozen=True, kw_only=True, tag="rematch"):
+    """Matches are played again: these, or those of a team, or those that a team forfeited by not being there.
+
+    A running match is aborted, and begins again.
+    """
+
+    summary = "play matches again"
+    text = """\
+Play matches again from the beginning: the ones with these numbers, or the ones
+that --team and --no-shows choose among the matches that are over. Their present
+results, forfeits included, no longer count. A running match is aborted. The
+decisions are put on record together, or none of them is.
+"""
+
+    matches: tuple[int, ...] = ()
+    team: str | None = None
+    no_shows: bool = False
+
+    def ruling(self, state: State) -> Ruling:
+        chosen = self.team is not None or self.no_shows
+        if chosen == bool(self.matches):
+            problem = "numbers and a choice given" if chosen else "no match given"
+            raise UsageError(f"rematch: {problem}; give either numbers of matches, or --team or --no-shows")
+        skipped: dict[int, str] = {}
+        found = self._chosen(state, skipped) if chosen else self._numbered(state)
+        return Ruling([self._again(match.number) for match in found], skipped)
+
+    def _again(self, number: int) -> Decision:
+        return Decision(DecisionKind.REPLAY, self.by, self.why, _now(), match=number)
+
+    def _numbered(self, state: State) -> list[Match]:
+        """Return the matches with the given numbers, or raise UsageError if one of them cannot be played again."""
+        matches = [state.match(number) for number in dict.fromkeys(self.matches)]
+        running = left_running(state.contest.running, state.tournament.recorded)
+        for match in matches:
+            if problem := state.gone(match):
+                raise UsageError(problem)
+            if state.tournament.is_open(match) and match.number not in running:
+                raise UsageError(f"match {match.number} is open already; give a match that has started or is over")
+        return matches
+
+    def _chosen(self, state: State, skipped: dict[int, str]) -> list[Match]:
+        """Return the matches that ``team`` and ``no_shows`` choose; add to ``skipped`` why others are left out."""
+        tournament, team = state.tournament, None if self.team is None else state.team(self.team)
+        found = []
+        for match in tournament.matches.values():
+            result = tournament.played_result(match)
+            if result is None or (team is not None and team not in match.teams):
+                continue
+            if self.no_shows and not (no_shows(result) if team is None else team in no_shows(result)):
+                continue
+            if problem := state.gone(match) or tournament.objection(self._again(match.number)):
+                skipped[match.number] = problem
+            else:
+                found.append(match)
+        if not found:
+            listing = shell_command("matches", "list", state.contest.folder)
+            raise UsageError(f"rematch: no match fits these options; see {listing}")
+        return found
+
+
+def _place_of(state: State, match: Match, text: str, parameter: str) -> int:
+    """Return 0 or 1: the player of ``match`` that ``text`` names."""
+    team = state.team(text, parameter)
+    if team not in match.teams:
+        name = state.contest.team_name
+        draw = ", or draw" if parameter == "winner" else ""
+        raise UsageError(
+            f"{state.label(parameter)} {text!r}: {name(team)} is not in match {match.number},"
+            f" expected {' or '.join(map(name, match.teams))}{draw}"
+        )
+    return match.teams.index(team)
+
+
+# --- what spectators see ----------------------------------------------------------------------------------------
+
+
+class Freeze(Request, frozen=True, kw_only=True, tag="freeze"):
+    summary = "hide new results from the live page"
+    text = """\
+Hide new results from the live page: its tables stay as they are, and it shows
+which matches were played, but no board and no result. Nothing else changes. The
+teams get their own results, and standings, report and export have all of them.
+"""
+    changes_matches = False
+
+    why: str = "the host hides the last results"
+
+    def ruling(self, state: State) -> Ruling:  # noqa: ARG002 - it holds for the whole contest
+        return Ruling([Decision(DecisionKind.FREEZE, self.by, self.why, _now())])
+
+
+class Reveal(Request, frozen=True, kw_only=True, tag="reveal"):
+    summary = "show all results to spectators"
+    text = "Show all results that a freeze has hidden.\n"
+    changes_matches = False
+
+    why: str = "all results were revealed"
+
+    def ruling(self, state: State) -> Ruling:  # noqa: ARG002 - as above
+        return Ruling([Decision(DecisionKind.REVEAL, self.by, self.why, _now())])
+
+
+AnyRequest: TypeAlias = Withdraw | Disqualify | Reinstate | Adjudicate | Forfeit | Rematch | Freeze | Reveal
+
+
+def _now() -> str:
+    """Return the present time in the format of records."""
+    return utc_time(time.time())
