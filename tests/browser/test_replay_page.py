@@ -13,7 +13,7 @@ from getstep_engines import GAMES, TimeControl
 from tests.support.browser import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.quick import quick
-from tests.support.replays import played_replay
+from tests.support.replays import noted, played_replay
 
 HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><b>&"
 LONG = "a" * 64
@@ -41,7 +41,7 @@ def at(page: Any, move: int, last: int) -> None:
 
 
 def test_keys_and_buttons_step_through_the_game(tmp_path: Path, visitor: Visitor) -> None:
-    replay = hops()
+    replay = noted(hops())
     last = len(replay.turns)
     page = visitor.open(written(tmp_path, replay))
     at(page, last, last)
@@ -56,7 +56,18 @@ def test_keys_and_buttons_step_through_the_game(tmp_path: Path, visitor: Visitor
     page.locator(".rp-moves a").nth(36).click()
     at(page, 37, last)
     assert page.url.endswith("#move=37")
-    expect_text(page, "a[aria-current=step] .rp-n", "^37$")
+    expect_text(page, "a[aria-current=step] .rp-n", "37$")
+    expect_text(page, ".rp-notes", r"move 37.*I have looked at .*printed.*depth.*move 36")
+    page.keyboard.press("d")
+    page.locator(".rp-draws[aria-pressed=false]").wait_for()
+    assert page.locator(".gs-notes").count() == 0
+    page.locator(".rp-draws").click()
+    page.locator(".rp-board .gs-notes text").first.wait_for()
+    curve = page.locator(".rp-values")
+    curve.click(position={"x": curve.bounding_box()["width"] / 2, "y": 4})
+    expect_text(page, ".rp-count", rf"^{last // 2}|{last // 2 + 1} / {last}$")
+    assert "estimates" in page.locator(".rp-track input").get_attribute("aria-valuetext")
+    expect_text(page, ".rp-facts", r"tags of Black.*opening, middle-game")
 
 
 @pytest.mark.long
@@ -119,7 +130,7 @@ def test_the_steps_of_a_chain_are_shown_unless_motion_is_unwanted(
 @pytest.mark.parametrize("seen", quick([*(f"{name}-light" for name in GAMES), "hop-dark"], ["linkage-light"]))
 def test_every_game_on_a_phone_and_for_everybody(tmp_path: Path, visitor: Visitor, seen: str) -> None:
     name, _, scheme = seen.partition("-")
-    replay = replace(played_replay(name, 3)[0], names=(LONG, "B"), title="match 7", reason=LONG)
+    replay = replace(noted(played_replay(name, 3)[0]), names=(LONG, "B"), title="match 7", reason=LONG)
     url = written(tmp_path, replay)
     page = visitor.open(url, PHONE, color_scheme=scheme)
     page.locator(".gs-board[role=img]").wait_for()
@@ -138,13 +149,16 @@ def test_the_board_and_the_controls_are_in_view(tmp_path: Path, visitor: Visitor
 
 
 def test_hostile_texts_are_shown_and_do_nothing(tmp_path: Path, visitor: Visitor) -> None:
-    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, remarks=[HOSTILE], seconds=1.0)
+    draw = [["mark", [0, 0], HOSTILE[:8], HOSTILE]]
+    notes = {"say": HOSTILE, "output": HOSTILE, "tags": [HOSTILE], "estimate": 0, "draw": draw}
+    turn = ReplayTurn(0, "fault", code=HOSTILE, tried=HOSTILE, reason=HOSTILE, remarks=[HOSTILE], notes=notes)
     limit = GAMES["hop"].time_control
     hostile = Replay(
         GAMES["hop"], "hop", (HOSTILE, HOSTILE), [turn], limit, {}, HOSTILE, HOSTILE, HOSTILE, [(HOSTILE, HOSTILE)]
     )
     page = visitor.open(written(tmp_path, hostile, hostile))
     expect_text(page, "h1", "</script><img")
+    expect_text(page, ".rp-say", "</script><img")
     assert page.locator("img").count() == 0
     assert page.title() == "Replays"
 

@@ -8,6 +8,7 @@ import html
 import json
 import re
 import subprocess
+import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,10 +17,21 @@ from typing import Any
 import pytest
 
 from getstep.draw import Picture, draw_svg
-from getstep.replay import Replay, ReplayTurn, as_data_block, replay_data, replay_page, script, source, style
+from getstep.replay import (
+    MODULES,
+    Replay,
+    ReplayTurn,
+    as_data_block,
+    read_replays,
+    replay_data,
+    replay_page,
+    script,
+    source,
+    style,
+)
 from getstep_engines import GAMES, TimeControl, Touched, look_json
 from tests.support.node import NEEDS_NODE, NODE, Call, call_in_node
-from tests.support.replays import decoded, played_replay, with_texts
+from tests.support.replays import decoded, noted, played_replay, with_texts
 
 MOST_BYTES = 40_000
 SEEDS = (1, 2)
@@ -217,8 +229,51 @@ def test_the_squares_of_an_illegal_move_are_marked() -> None:
 
 def test_the_script_and_the_style_stay_small() -> None:
     """The live page may have 100 kB of script, and this is a part of it."""
-    assert len(script().encode()) <= 30_000
-    assert len(style().encode()) <= 12_000
+    assert len(script().encode()) <= 34_000
+    assert len(style().encode()) <= 14_000
+
+
+# --- the notes of the bots ------------------------------------------------------------------------------------
+
+
+def test_notes_come_back_from_a_page(tmp_path: Path) -> None:
+    replay = noted(played_replay("linkage", 1)[0])
+    path = tmp_path / "replay.html"
+    path.write_text(replay_page(replay_data([replay], title="Replay")), encoding="utf-8")
+    (read,) = read_replays(path)
+    assert [turn.notes for turn in read.turns] == [turn.notes for turn in replay.turns]
+    assert any(turn.notes for turn in replay.turns)
+
+
+def test_notes_cost_the_texts_of_faults_no_room() -> None:
+    replay = hostile(lambda n: f"{n} {'x' * 500}")
+    (without,) = data_of(replay)["games"]
+    (game,) = data_of(replace(replay, turns=[replace(turn, notes={"say": "x" * 900}) for turn in replay.turns]))[
+        "games"
+    ]
+    assert [{**turn, "v": None} for turn in game["turns"]] == [{**turn, "v": None} for turn in without["turns"]]
+
+
+def test_hostile_notes_have_a_bound_and_the_page_says_that_some_are_left_out() -> None:
+    worst = {
+        "say": "<\n\u202e" * 300,
+        "estimate": -0.123,
+        "draw": [["region", [127, 127] * 64, "<" * 8, "purple"]] * 64,
+        "tags": ["<" * 24] * 8,
+        "output": "\x00" * 2000,
+    }
+    turns = [replace(turn, notes=worst) for turn in hostile(lambda n: "x" * 500).turns]
+    for games in (1, 40):
+        data = replay_data([short(turns)] * games, title="")
+        assert len(as_data_block(data)) <= games * MOST_BYTES + min(games * 256_000, 4_000_000)
+        for game in data["games"]:
+            assert "Some notes are left out here" in game["problem"]
+            assert {turn["v"]["estimate"] for turn in game["turns"]} == {-0.123}
+    whole = replace(short(turns[:2]), turns=turns[:2])
+    (game,) = replay_data([whole], title="")["games"]
+    assert "problem" not in game
+    assert game["turns"][1]["v"]["say"][0] == "<"
+    assert game["turns"][1]["v"]["say"][1] == "\\u202e<"
 
 
 # --- the page -------------------------------------------------------------------------------------------------
@@ -265,7 +320,7 @@ in_node = pytest.mark.skipif(NODE is None, reason=NEEDS_NODE)
 
 def test_the_script_is_one_text_without_modules_and_comments() -> None:
     assert not re.search(r"^\s*(import|export|//|/\*|\*)", script(), re.MULTILINE)
-    for name in ("board.js", "frames.js", "viewer.js"):
+    for name in MODULES:
         assert max(map(len, source(name).splitlines())) <= 120, name
 
 
@@ -402,3 +457,71 @@ def test_the_script_reads_stored_texts_and_squares_of_faults() -> None:
     assert whole["turns"] == with_texts(game)
     (frames,) = call_in_node([("frames.js", "expand", [whole])])
     assert [frame["fault"] for frame in frames] == [[], *[[[2, 2], [7, 7]]] * 400]
+
+
+def drawn_in_node(*drawings: list[Any], board: Any = ((0, 1, 0), (0, 0, 0))) -> tuple[ET.Element, str]:
+    """A board of two rows and three columns with what the second player has drawn, and its description."""
+    look = look_json(GAMES["hop"])
+    (found,) = call_in_node([("drawings.js", "drawingsOf", [look, board, drawings, 1])])
+    return ET.fromstring(f"<svg>{found['under']}{found['over']}</svg>"), found["words"]
+
+
+@in_node
+def test_drawings_are_drawn_on_squares_of_the_board_only() -> None:
+    svg, words = drawn_in_node(
+        ["mark", [0, 1, 9, 9, 1, -1, 2, 0, 0, 3, 0, 1.5], None, "blue"],
+        ["arrow", [0, 0, 5, 5], "lost", None],
+        ["arrow", [0, 0, 0, 0], "same", None],
+        ["domino", [0, 0, 0, 7], None, "red"],
+        ["star", [0, 0], None, "red"],
+        ["arrow", [0, 0, 0, 2, 1, 2], "1.5", None],
+        ["region", [0, 0, 0, 1, 1, 0], "x", "no such"],
+        ["domino", [1, 1, 1, 2], "", "red"],
+    )
+    assert words == (
+        "drawn: mark on 0,1, arrow 1.5 on 0,0 to 0,2 to 1,2, region x on 0,0 and 0,1 and 1,0, domino on 1,1 and 1,2"
+    )
+    # a drawing without a colour of the palette has that of its player, who is White
+    assert {group.get("class") for group in svg} == {"gs-note gs-blue", "gs-note gs-white", "gs-note gs-red"}
+    numbers = [
+        float(n) for path in svg.iter("path") for n in re.findall(r"(?<=[ML])([-\d.]+)", path.get("d") or "")
+    ]
+    assert all(0 <= number <= 300 for number in numbers)
+    edges = [group[0].get("d") or "" for group in svg if (group[0].get("d") or "").count("M") == 8]
+    assert len(edges) == 1  # around three squares of a region
+
+
+@in_node
+def test_labels_of_drawings_fit_their_square_and_are_only_text() -> None:
+    labels = ["1", "-0.12345", "WWWWWWWW", "\u5bff\u9650\u7121" * 2, "\U0001f986" * 8, "<b>&\"'\u202e"]
+    for label in labels:
+        svg, _ = drawn_in_node(["mark", [1, 1], label, '"><script>'])
+        ((outline, text),) = svg
+        assert text.text == label.replace("\u202e", "\\u202e")
+        width = re.search(r"h([\d.]+)", outline.get("d") or "")
+        assert width is not None
+        assert 0 < float(width[1]) <= 100, label
+        assert svg[0].get("class") == "gs-note gs-white"
+    top = [drawn_in_node(["mark", at, "1", None])[0].find(".//text").get("y") for at in ([0, 0], [0, 1])]  # type: ignore[union-attr]  # there is one
+    assert top == ["50", "80"]  # it does not hide a piece
+
+
+@in_node
+def test_the_script_knows_the_notes_of_a_move_and_of_a_match() -> None:
+    turns = [
+        {"p": 0, "m": "a", "v": {"estimate": 0.5, "tags": ["x", "y"]}},
+        {"p": 1, "m": "b", "v": {"estimate": -0.25, "say": ["no"]}},
+        {"p": 0, "m": "c"},
+        {"p": 0, "k": "pass"},
+        {"p": 1, "m": "d", "v": {"tags": [str(n) for n in range(20)]}},
+    ]
+    game = {"turns": turns, "limit": {}}
+    (frames,) = call_in_node([("frames.js", "expand", [game])])
+    at = call_in_node([("frames.js", "notesAt", [frames, n]) for n in (0, 2, 4)])
+    assert at[0] == [{"turn": 0, "notes": None}] * 2
+    assert at[1] == [{"turn": 1, "notes": turns[0]["v"]}, {"turn": 2, "notes": turns[1]["v"]}]
+    assert at[2] == [{"turn": 3, "notes": None}, {"turn": 2, "notes": turns[1]["v"]}]
+    curves = call_in_node([("frames.js", "estimatesOf", [game, player]) for player in (0, 1)])
+    assert curves == [[[1, 0.5]], [[2, 0.25]]]
+    tags = call_in_node([("frames.js", "tagsOf", [game, player]) for player in (0, 1)])
+    assert (tags[0], len(tags[1])) == (["x", "y"], 16)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -104,3 +105,38 @@ def changed(board: Sequence[Sequence[int]], changes: Sequence[int]) -> list[list
     for square, value in zip(changes[::2], changes[1::2], strict=True):
         rows[square // len(rows[0])][square % len(rows[0])] = value
     return rows
+
+
+def noted(replay: Replay) -> Replay:
+    """Return a replay in which the bots note something of every kind in each turn, on squares of the board."""
+    assert replay.game is not None
+    board = replay.game.view(replay.game.start(**replay.options))
+    dice = Random(1)
+    level = [0.0, 0.0]
+
+    def square() -> list[int]:
+        return [dice.randrange(len(board)), dice.randrange(len(board[0]))]
+
+    def notes(number: int, turn: ReplayTurn) -> dict[str, Any]:
+        level[turn.player] = max(-1.0, min(1.0, level[turn.player] + dice.uniform(-0.15, 0.15)))
+        row, column = dice.randrange(len(board) - 1), dice.randrange(len(board[0]) - 1)
+        area = [number for r in range(2) for c in range(2) for number in (row + r, column + c)]
+        return {
+            "say": f"I have looked at {dice.randrange(4000)} positions.\nThe corner is worth more than the middle.",
+            "estimate": round(level[turn.player], 2),
+            "draw": [
+                *(["mark", square(), f"{dice.random():.2f}", None] for _ in range(4)),
+                ["mark", [*square(), *square()], None, "yellow"],
+                ["arrow", [*square(), *square(), *square()], "plan", "purple"],
+                ["region", area, "mine", "green"],
+                ["domino", [row, column, row + 1, column], None, "red"],
+            ],
+            "tags": ["opening" if number < 10 else "middle-game"],
+            "output": f"depth {number % 9}\nnodes {dice.randrange(10**6)}",
+        }
+
+    turns = [
+        replace(turn, notes=notes(n, turn)) if turn.kind == "move" else turn
+        for n, turn in enumerate(replay.turns, 1)
+    ]
+    return replace(replay, turns=turns)

@@ -12,7 +12,8 @@ each layer, drawn in this order:
 - ``gs-labels``: the numbers of the columns above the board and of the rows at its left.
 
 All colours are CSS variables; `svg_style` defines them for light and dark. The web page's JavaScript makes the same
-elements from the JSON of `getstep_engines.look_json`.
+elements from the JSON of `getstep_engines.look_json`, and in a replay two more layers with what a bot has drawn:
+``gs-areas`` below the pieces and ``gs-notes`` above the marks. Each drawing is ``<g class="gs-note gs-COLOUR">``.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ _RULES = """\
 .gs-changed{stroke-dasharray:14 10;stroke-width:5}
 .gs-fault{stroke:var(--gs-fault);stroke-dasharray:none}
 .gs-path{stroke-opacity:.7;stroke-width:6}
+.gs-areas .gs-note path{stroke:none;fill-opacity:.35}
+.gs-note path{stroke-width:4;stroke-linejoin:round}
+.gs-note .gs-shaft,.gs-note .gs-core{fill:none;stroke-width:13;stroke-linecap:round}
+.gs-note .gs-core{stroke-width:7}
 .gs-labels{fill:var(--gs-text);font-weight:400;font-size:34px}
 """
 
@@ -96,7 +101,7 @@ def svg_style(*looks: Look) -> str:
             _RULES,
             *(
                 f".gs-{name} path{{fill:var(--gs-{name}-fill);stroke:var(--gs-{name}-line)}}"
-                f".gs-{name} text{{fill:var(--gs-{name}-ink)}}\n"
+                f".gs-{name} text{{fill:var(--gs-{name}-ink)}}.gs-{name} .gs-core{{stroke:var(--gs-{name}-fill)}}\n"
                 for name in used
             ),
         ]

@@ -4,8 +4,8 @@ A replay knows no server and no record: `practice` at home builds it from what i
 record. The rules come from the engine once, here; the page that shows the replay only applies differences, so it
 needs no rules and shows the same as the judge saw.
 
-Short keys keep a game of 400 turns under 40 kB, and `_size` does so if bots write long texts. A turn is an
-object:
+Short keys keep a game of 400 turns under 40 kB, and `_size` does so if bots write long texts; the notes of the bots
+come on top of that, see `_notes`. A turn is an object:
 
     p  the player, 0 or 1
     k  "pass", "fault" or "end"; nothing for a move
@@ -18,6 +18,7 @@ object:
     r  1 if the turn was taken from another replay, see `ReplayTurn.given`
     q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
+    v  what the bot noted: an object with any of say, estimate, draw, tags and output, see `_notes`
     e  the value of the position after it for the first player, from -1 (lost) to 1 (won), if it was analysed
     s  the steps: for each [changes, touched]
 
@@ -38,6 +39,7 @@ from getstep.draw.picture import squares_of
 from getstep_engines import Game, Player, State, Step, TimeControl, Touched, look_json
 from getstep_engines.look import coordinates
 
+from ._notes import add_notes
 from ._size import fit
 
 TurnKind: TypeAlias = Literal["move", "pass", "fault", "end"]
@@ -61,6 +63,7 @@ class ReplayTurn:
         seconds: the time that the turn took; None if it was not measured.
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         remarks: texts on what happened beside the game after this turn, such as a restart of the server.
+        notes: what the bot noted while it computed the turn, in the form of protocol.md; None if it noted nothing.
         given: True if nobody was asked for this turn: it comes from the replay from which the game was played on.
         value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
@@ -76,6 +79,7 @@ class ReplayTurn:
     remarks: Sequence[str] = ()
     value: float | None = None
     given: bool = False
+    notes: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,8 @@ def replay_data(replays: Sequence[Replay], *, title: str, links: Sequence[tuple[
     games = [_game_data(replay, looks) for replay in replays]
     for game in games:
         fit(game)
+    for game, replay in zip(games, replays, strict=True):
+        add_notes(game, [turn.notes for turn in replay.turns], len(games))
     return {"title": title, "links": [list(link) for link in links], "looks": looks.data, "games": games}
 
 

@@ -16,9 +16,10 @@ from typing import Any
 from getstep_engines import GAMES, Game, Player, State, TimeControl, UnknownGameError
 
 from ._data import Replay, ReplayTurn
+from ._notes import notes_of
 
 MOST_BYTES = 50_000_000
-"""Of a page: 1,000 games of 40 kB, and as much again."""
+"""Of a page: 1,000 games of 40 kB, their notes, and as much again."""
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
 _MOST_TURNS = 100_000
@@ -123,6 +124,7 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
             "left": None if left is None else _seconds(left),
             "remarks": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
             "given": bool(turn.get("r")),
+            "notes": notes_of(turn["v"]) if "v" in turn else None,
         }
         kind = turn.get("k", "move")
         if kind not in ("move", "pass", "fault", "end"):

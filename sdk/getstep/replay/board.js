@@ -1,15 +1,16 @@
 // Draws a board as SVG, from the JSON of `look_json` in getstep_engines.look. It makes the same text as
 // getstep.draw.draw_svg, in node and in a browser; the colours are CSS variables of getstep.draw.svg_style.
 
-const UNIT = 100; // of a square's side
+export const UNIT = 100; // of a square's side
 const MARGIN = 60;
 const LONGEST_LIST = 8; // squares that the description names: a penalty may fill a whole board
 
 /**
  * Return an <svg> element with the board, as text.
  * `touched` has lists of [row, column] by the names of Python's `Touched`, each of which may be missing.
+ * `drawn` has what a bot has drawn, see `drawingsOf`; Python draws none.
  */
-export function drawBoard(look, board, touched = null, { title = look.title, fault = [] } = {}) {
+export function drawBoard(look, board, touched = null, { title = look.title, fault = [], drawn = null } = {}) {
   const rows = board.length;
   const columns = rows ? board[0].length : 0;
   const marks = marksOf(touched || {}, fault);
@@ -17,14 +18,16 @@ export function drawBoard(look, board, touched = null, { title = look.title, fau
   const layers = {
     squares: squaresLayer(rows, columns),
     regions: regionsLayer(look, rows, columns),
+    ...(drawn && { areas: drawn.under }),
     pieces: piecesLayer(look, board),
     marks: marksLayer(marks, (touched && touched.path) || []),
+    ...(drawn && { notes: drawn.over }),
     labels: labelsLayer(rows, columns),
   };
   const name = escaped(title);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" role="img"` +
-      ` aria-label="${name}: ${escaped(describe(look, board, marks))}"` +
+      ` aria-label="${name}: ${escaped([describe(look, board, marks), drawn?.words].filter(Boolean).join("; "))}"` +
       ` viewBox="${-MARGIN} ${-MARGIN} ${width} ${height}">`,
     `<title>${name}</title>`,
     ...Object.entries(layers).map(([layer, text]) => `<g class="gs-${layer}">${text}</g>`),
@@ -151,7 +154,7 @@ function labelsLayer(rows, columns) {
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 
 /** Return any text as it may stand in an element or an attribute; XML allows no control characters. */
-function escaped(text) {
+export function escaped(text) {
   return text.replace(/(?! )[\p{C}\p{Z}]/gu, escapedChar).replace(/[&<>"']/g, (char) => ENTITIES[char]);
 }
 

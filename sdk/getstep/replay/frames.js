@@ -1,5 +1,7 @@
 // The positions of a replay, from its data (see _data.py). Pure: no DOM, the same in node and in a browser.
 
+const MOST_TAGS = 16; // of a player in a match
+
 /** Return a copy of `board` with `changes` applied: a flat list of square, value, square, value, ... */
 function changed(board, changes) {
   const width = board[0].length;
@@ -63,6 +65,32 @@ export function expand(game) {
     frames.push({ turn, steps, score, fault });
   }
   return frames;
+}
+
+/**
+ * Return what each player's bot noted at its latest turn up to turn n: [{turn, notes}, {turn, notes}].
+ * `turn` is 0 if it had no turn, `notes` is null if it noted nothing.
+ */
+export function notesAt(frames, n) {
+  return [0, 1].map((player) => {
+    let turn = n;
+    while (turn > 0 && (frames[turn].turn.p !== player || frames[turn].turn.k === "pass")) turn--;
+    return { turn, notes: frames[turn].turn?.v || null };
+  });
+}
+
+/** Return the points [turn, value for the first player] of a player's own estimates. */
+export function estimatesOf(game, player) {
+  return game.turns.flatMap(({ p, v }, n) => {
+    if (p !== player || v?.estimate === undefined) return [];
+    return [[n + 1, player ? -v.estimate : v.estimate]];
+  });
+}
+
+/** Return a player's tags of the match. */
+export function tagsOf(game, player) {
+  const tags = game.turns.flatMap(({ p, v }) => (p === player && v?.tags) || []);
+  return [...new Set(tags)].slice(0, MOST_TAGS);
 }
 
 /** Return both players' clocks after turn n: {used, left} in ms; `used` is the last turn's time, or null. */

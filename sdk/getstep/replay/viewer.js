@@ -1,8 +1,9 @@
-// The replay viewer: board, clocks, time of each turn, move list, keys and links, built inside one element.
-// All text goes through textContent: names and reasons come from contestants.
+// The replay viewer: board, clocks, time of each turn, the bots' notes, move list, keys and links, in one element.
+// All text goes through textContent: names, reasons and notes come from contestants.
 
 import { drawBoard, drawPiece, mergeTouched, putDrawing, scoreLine } from "./board.js";
-import { clocksAt, duration, expand, onTurn, turnText, withTexts } from "./frames.js";
+import { drawingsOf } from "./drawings.js";
+import { clocksAt, duration, estimatesOf, expand, notesAt, onTurn, tagsOf, turnText, withTexts } from "./frames.js";
 
 const STEP_MS = 200; // the longest that one step of a chain is shown
 const SPEED_MS = 500;
@@ -13,6 +14,7 @@ const ICONS = {
   pause: "M6 5h4v14H6zM14 5h4v14h-4z",
   forward: "M7 5v14l11-7z",
   end: "M16 5h2v14h-2zM4 5v14l11-7z",
+  draws: "M4 16.5V20h3.5L18 9.5 14.5 6zM15.5 5 17 3.5 20.5 7 19 8.5z",
 };
 
 /** Return a new element with properties, attributes (with a dash or known ones) and children. */
@@ -54,6 +56,7 @@ class Viewer {
     this.hash = hash;
     this.timer = null;
     this.playing = false;
+    this.drawn = true; // what the bots have drawn is shown
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
   }
 
@@ -142,6 +145,7 @@ class Viewer {
       part("now", make("p", { class: "rp-now" })),
       part("live", make("p", { class: "rp-hidden", "aria-live": "polite" })),
       ...this.controls(),
+      part("notes", make("div", { class: "rp-notes", tabindex: "0", role: "group", "aria-label": "Bots' notes" })),
     );
     const moves = { class: "rp-moves", tabindex: "0", "aria-label": "Moves with the time of each" };
     const side = make(
@@ -176,10 +180,11 @@ class Viewer {
     slider.addEventListener("input", () => this.jump(Number(slider.value)));
     const number = { type: "number", id: "rp-speed", min: 20, max: 10000, step: 20, value: SPEED_MS };
     const speed = (this.parts.speed = make("input", number));
-    const values = (this.parts.values = this.timeline("rp-values"));
+    const values = (this.parts.values = this.timeline("rp-values gs-board"));
     const times = (this.parts.times = this.timeline("rp-times"));
+    const key = (this.parts.key = make("p", { class: "rp-key" }));
     return [
-      make("div", { class: "rp-track" }, values, times, slider),
+      make("div", { class: "rp-track" }, key, values, times, slider),
       make(
         "div",
         { class: "rp-buttons" },
@@ -188,6 +193,7 @@ class Viewer {
         button("play", "Play (Space)", () => this.toggle()),
         button("forward", "One move on (Right)", () => this.forward()),
         button("end", "End (End)", () => this.jump(this.last)),
+        button("draws", "Drawings of the bots (D)", () => this.switchDrawings()),
         (this.parts.count = make("span", { class: "rp-count" })),
         make("label", { class: "rp-speed", for: "rp-speed" }, speed, "ms a move"),
       ),
@@ -213,6 +219,9 @@ class Viewer {
     this.buildMoves();
     this.buildTimes();
     this.buildValues();
+    this.parts.draws.setAttribute("aria-pressed", this.drawn);
+    this.parts.draws.hidden = !this.look || !this.game.turns.some(({ v }) => v?.draw);
+    this.parts.notes.hidden = !this.game.turns.some(({ v }) => v);
     this.buildFacts();
     this.show(move ?? this.last);
   }
@@ -244,6 +253,7 @@ class Viewer {
     row.style.setProperty("--share", (turn.t || 0) / this.longest);
     if (turn.w) row.append(make("p", { class: "rp-why" }, turn.w));
     for (const note of turn.n || []) row.append(make("p", { class: "rp-note" }, note));
+    if (turn.v?.say) link.firstChild.prepend(make("span", { title: "with a note" }, "“ "));
     return row;
   }
 
@@ -260,21 +270,52 @@ class Viewer {
     times.replaceChildren(...Object.entries(paths).map(([name, d]) => drawing("path", { class: name, d })));
   }
 
-  /** Draw the curve of the values: the first player's advantage is above the middle. */
+  /** Draw the curves of the values and of both bots' estimates: the first player's advantage is above the middle. */
   buildValues() {
-    const { values } = this.parts;
-    const at = ({ e }, n) => (e === undefined ? [] : [`${n + 1} ${(20 - 19 * e).toFixed(1)}`]);
-    const points = this.game.turns.flatMap(at);
-    values.style.display = points.length ? "" : "none"; // an svg has no property `hidden`
+    const { values, key } = this.parts;
+    const judged = this.game.turns.flatMap(({ e }, n) => (e === undefined ? [] : [[n + 1, e]]));
+    const estimates = [0, 1].map((player) => estimatesOf(this.game, player));
+    const none = ![judged, ...estimates].some((points) => points.length);
+    key.hidden = none;
+    values.style.display = none ? "none" : ""; // an svg has no property `hidden`
+    if (none) return;
     values.setAttribute("viewBox", `0 0 ${Math.max(1, this.last) + 0.5} 40`);
-    const middle = drawing("path", { class: "rp-middle", d: `M0 20H${this.last + 0.5}` });
-    const curve = points.length ? `M${points.join("L")}` : "";
-    values.replaceChildren(middle, drawing("path", { class: "rp-curve", d: curve }));
+    const path = (name, d) => drawing("path", { class: name, d });
+    const ownLine = (player, d) => {
+      const colour = this.look ? this.look.colours[player] : ["blue", "orange"][player];
+      const group = drawing("g", { class: `gs-note gs-${colour}${player ? " rp-second" : ""}` });
+      group.append(path("gs-shaft", d), path("gs-core", d));
+      return group;
+    };
+    const sample = (content) => {
+      const svg = drawing("svg", { class: "rp-line gs-board", viewBox: "0 0 24 10", "aria-hidden": "true" });
+      svg.append(content);
+      return svg;
+    };
+    const line = (points) => `M${points.map(([n, value]) => `${n} ${(20 - 18 * value).toFixed(1)}`).join("L")}h0`;
+    values.replaceChildren(path("rp-middle", `M0 20H${this.last + 0.5}`), (this.cursor = path("rp-cursor", "")));
+    if (judged.length) values.append(path("rp-curve", line(judged)));
+    const items = judged.length ? [make("span", {}, sample(path("rp-curve", "M1 5h22")), "analysis")] : [];
+    estimates.forEach((points, player) => {
+      if (!points.length) return;
+      values.append(ownLine(player, line(points)));
+      items.push(make("span", {}, sample(ownLine(player, "M1 5h22")), make("bdi", {}, this.game.names[player])));
+    });
+    const ahead = make("span", { class: "rp-ahead" }, `↑ ${this.role(0)} leads`);
+    key.replaceChildren("Estimates ", ...items, ahead);
+  }
+
+  piece(player) {
+    const piece = make("span", { class: "rp-piece" });
+    if (this.look) putDrawing(piece, drawPiece(this.look, player));
+    return piece;
   }
 
   buildFacts() {
-    const facts = this.game.facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
-    this.parts.facts.replaceChildren(...facts);
+    const tags = [0, 1].map((player) => [`tags of ${this.role(player)}`, tagsOf(this.game, player).join(", ")]);
+    const facts = [...this.game.facts, ...tags.filter(([, words]) => words)];
+    const entry = ([name, value]) => [make("dt", {}, name), make("dd", {}, make("bdi", {}, value))];
+    this.parts.facts.replaceChildren(...facts.flatMap(entry));
   }
 
   // --- showing -----------------------------------------------------------------------------------------------
@@ -283,6 +324,12 @@ class Viewer {
   valueText({ e }) {
     if (e === undefined) return "";
     return e === 0 ? "; then equal" : `; then ${Math.abs(e).toFixed(2)} for ${this.role(e > 0 ? 0 : 1)}`;
+  }
+
+  /** Return what the bot noted at a turn as one line, for people who do not see the curve and the notes. */
+  notesText(turn) {
+    const { estimate, say = [] } = turn?.v || {};
+    return [estimate === undefined ? "" : `; ${this.role(turn.p)} estimates ${estimate}`, ...say].join(" ");
   }
 
   role(player) {
@@ -295,7 +342,37 @@ class Viewer {
     this.at = Math.min(Math.max(n, 0), this.last);
     this.drawFrame(this.frames[this.at], step);
     this.plates();
+    this.notes();
     this.marks(this.frames[this.at].turn);
+  }
+
+  /** Show what each bot noted at its latest turn, that of the turn that is shown first. */
+  notes() {
+    const latest = notesAt(this.frames, this.at).map((one, player) => ({ ...one, player }));
+    latest.sort((one, other) => other.turn - one.turn);
+    const shown = latest.map(({ turn, notes, player }) => {
+      if (!notes) return null;
+      const head = [`move ${turn}`];
+      if (notes.estimate !== undefined) head.push(`estimate ${notes.estimate}`);
+      if (notes.tags) head.push(`tags ${notes.tags.join(", ")}`);
+      const small = make("small", {}, make("bdi", {}, head.join(", ")));
+      return make(
+        "div",
+        {},
+        make("p", {}, this.piece(player), make("bdi", {}, this.game.names[player]), " ", small),
+        notes.say ? make("p", { class: "rp-say" }, notes.say.join("\n")) : null,
+        notes.output ? make("pre", {}, make("small", {}, "printed\n"), notes.output.join("\n")) : null,
+      );
+    });
+    this.parts.notes.replaceChildren(...shown.filter((one) => one));
+    this.parts.notes.scrollTop = 0;
+    this.cursor?.setAttribute("d", `M${this.at} 0V40`);
+  }
+
+  switchDrawings() {
+    this.drawn = !this.drawn;
+    this.parts.draws.setAttribute("aria-pressed", this.drawn);
+    this.show(this.at);
   }
 
   /** Draw one step of a frame, or with -1 its last board, with the marks of the whole turn. */
@@ -310,7 +387,9 @@ class Viewer {
     const marks = step < 0 ? mergeTouched(frame.steps.map((one) => one.touched)) : touched;
     const line = scoreLine(this.look, frame.score);
     const fault = step < 0 ? frame.fault : [];
-    putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title, fault }));
+    const { v, p } = frame.turn || {};
+    const drawn = step < 0 && this.drawn && v?.draw ? drawingsOf(this.look, squares, v.draw, p) : null;
+    putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title, fault, drawn }));
     score.textContent = line;
   }
 
@@ -324,11 +403,9 @@ class Viewer {
       const share = left !== null ? left / this.game.limit.ms : 1 - (used || 0) / this.game.limit.ms;
       plate.className = `rp-plate${next === player ? " rp-turn" : ""}`;
       plate.style.setProperty("--left", Math.min(1, Math.max(0, share)));
-      const piece = make("span", { class: "rp-piece" });
       const role = make("small", {}, this.role(player));
-      if (this.look) putDrawing(piece, drawPiece(this.look, player));
       plate.replaceChildren(
-        piece,
+        this.piece(player),
         make("span", { class: "rp-name" }, make("bdi", {}, this.game.names[player]), " ", role),
         make("span", { class: "rp-clock" }, clock, make("small", {}, ` ${of}`)),
       );
@@ -341,7 +418,7 @@ class Viewer {
     const why = turn?.w ? `: ${turn.w}` : "";
     const given = turn?.r ? " (from the replay)" : "";
     const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${given}${why}${this.valueText(turn)}` : "Start";
-    slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}`);
+    slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}${this.notesText(turn)}`);
     count.textContent = `${this.at} / ${this.last}`;
     now.textContent = text;
     this.current?.removeAttribute("aria-current");
@@ -365,7 +442,8 @@ class Viewer {
     this.pause();
     this.show(n);
     this.remember();
-    this.parts.live.textContent = `${this.at}. ${this.parts.now.textContent}. ${this.parts.score.textContent}`;
+    const noted = this.notesText(this.frames[this.at].turn);
+    this.parts.live.textContent = `${this.at}. ${this.parts.now.textContent}. ${this.parts.score.textContent}${noted}`;
   }
 
   forward() {
@@ -447,6 +525,7 @@ class Viewer {
       " ": () => this.toggle(),
       Home: () => this.jump(0),
       End: () => this.jump(this.last),
+      ...(this.parts.draws.hidden ? {} : { d: () => this.switchDrawings() }),
     };
     const action = actions[event.key];
     if (!action) return;

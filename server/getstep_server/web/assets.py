@@ -41,7 +41,7 @@ def static(name: str) -> Response:
 def static_files() -> Mapping[str, bytes]:
     """Return the scripts and style sheets by name.
 
-    Boards and replays are drawn by the modules of `getstep.replay`. The style of boards is made from the looks.
+    Boards and replays are drawn by the modules of `getstep.replay`.
     """
     folder = files("getstep_server.web").joinpath("static")
     texts = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.is_file()}
@@ -49,7 +49,7 @@ def static_files() -> Mapping[str, bytes]:
     found = {name: without_comments(text) if name.endswith(".js") else text for name, text in texts.items()}
     return {
         **{name: text.encode() for name, text in found.items()},
-        "board.css": svg_style(*(game.look for game in GAMES.values())).encode(),
+        "board.css": svg_style().encode(),  # all colours: bots may draw in each of them
     }
 
 
