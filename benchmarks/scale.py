@@ -27,8 +27,9 @@ from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
-from getstep_server.reports.crosstable import crosstable_of, crosstable_table
+from getstep_server.reports.crosstable import crosstable_table
 from getstep_server.reports.report import ReportData, as_html
+from getstep_server.tournament.crosstable import crosstable_of
 from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.tournament import Tournament

@@ -491,6 +491,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         },
         "it reads records and events, and never a running server",
     ),
+    "api": (
+        6,
+        {"config", "formats", "records", "tournament"},
+        "it makes answers of a tournament, and does not know who asks",
+    ),
     "decisions": (
         7,
         {"config", "errors", "records", "reports", "storage", "text", "tournament"},
@@ -500,13 +505,13 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         8,
         {
             "addresses",
+            "api",
             "children",
             "json_text",
             "bot_runner",
             "config",
             "errors",
             "events",
-            "formats",
             "limits",
             "login_limits",
             "net",  # for bots that play friendly matches, on a port of its own

@@ -11,7 +11,8 @@ import pytest
 
 from getstep_server.config.contest import Contest
 from getstep_server.records.result import Result
-from getstep_server.reports.crosstable import Crosstable, crosstable_table
+from getstep_server.reports.crosstable import crosstable_table
+from getstep_server.tournament.crosstable import Crosstable
 from getstep_server.tournament.standings import standings
 from tests.support.command import Command
 from tests.support.contests import make_contest

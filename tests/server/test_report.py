@@ -19,10 +19,10 @@ from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import RecordError
 from getstep_server.reports import report
-from getstep_server.reports.crosstable import Crosstable
 from getstep_server.reports.report import CROSSTABLE_TEAMS, as_html, load_report_data
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
+from getstep_server.tournament.crosstable import Crosstable
 from tests.support.command import Command
 from tests.support.contests import token_of
 from tests.support.html_page import Page

@@ -16,7 +16,7 @@ from getstep_engines import Player
 from getstep_server.config.contest import Contest
 from getstep_server.formats import FORMATS
 from getstep_server.records.match import Match
-from getstep_server.reports.crosstable import Crosstable, crosstable_table
+from getstep_server.reports.crosstable import crosstable_table
 from getstep_server.reports.tables import (
     EVENTS_SHOWN,
     PIPE_WIDTH,
@@ -26,6 +26,7 @@ from getstep_server.reports.tables import (
 )
 from getstep_server.reports.text_table import Column, TextTable, truncate_middle
 from getstep_server.tournament.combined import Combined
+from getstep_server.tournament.crosstable import Crosstable
 from getstep_server.tournament.standings import Standing, separating, standings
 from tests.support.contests import make_contest
 from tests.support.tables import NAMES, SCORINGS, played, shown, widest

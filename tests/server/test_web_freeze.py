@@ -22,6 +22,7 @@ from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request
 from getstep_server.web.reveal import Steering
 from getstep_server.web.tables import main_table
+from getstep_server.web.topics import encode
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import make_up
 from tests.support.site import Site, following
@@ -204,7 +205,7 @@ async def host_of(contest: Contest, nursery: trio.Nursery) -> Host:
 
 
 def final_table(contest: Contest) -> Any:
-    return json.loads(json.dumps(main_table(tournament_of(contest))))
+    return json.loads(encode(main_table(tournament_of(contest))))
 
 
 async def test_the_last_step_shows_the_final_table_and_ends_the_freeze(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from getstep_server.storage.run_status import RunStatus
 from getstep_server.web.details import TeamPage
 from getstep_server.web.feed import Feed
 from getstep_server.web.own_games import OwnGames
-from getstep_server.web.parts import presence_json
+from getstep_server.web.parts import presence
 from tests.support.contests import make_contest
 
 
@@ -27,25 +27,24 @@ def feed(tmp_path: Path) -> Feed:
 
 def hangs_on_its_page(feed: Feed, team: int) -> bool:
     tables: Any = SimpleNamespace(coming=[], ranks={})
-    page = cast(dict[str, Any], TeamPage(feed, lambda: tables, team)())
-    return bool(page["team"]["hangs"])
+    return TeamPage(feed, lambda: tables, team).parts().team.hangs
 
 
 async def test_the_pages_name_a_bot_that_hangs(feed: Feed) -> None:
-    assert [team["name"] for team in presence_json(feed)["hanging"]] == ["Blaise"]
+    assert [team.name for team in presence(feed).hanging] == ["Blaise"]
     assert [hangs_on_its_page(feed, team) for team in (1, 2)] == [False, True]
     _, body = await OwnGames(feed).state(2)
     assert json.loads(body)["team"]["hangs"] is True
     feed.status = RunStatus("playing", {1: 1, 2: 1})
-    assert presence_json(feed)["hanging"] == []
+    assert presence(feed).hanging == []
     assert not hangs_on_its_page(feed, 2)
 
 
 def test_during_a_freeze_and_without_a_server_nobody_hangs(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     feed.server_runs = False
-    assert presence_json(feed)["hanging"] == []
+    assert presence(feed).hanging == []
     assert not hangs_on_its_page(feed, 2)
     feed.server_runs = True
     monkeypatch.setattr(Feed, "frozen", True)
-    assert presence_json(feed)["hanging"] == []
+    assert presence(feed).hanging == []
     assert not hangs_on_its_page(feed, 2)

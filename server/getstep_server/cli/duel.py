@@ -26,6 +26,7 @@ from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.log import last_lines
 from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, Team, load_contest, make_contest
+from getstep_server.config.event import describe_event
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ContestStopped, ProgramRefused, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, Event, MatchEnded
@@ -36,7 +37,6 @@ from getstep_server.programs.source import source_in
 from getstep_server.records.record import parse
 from getstep_server.reports.live_board import LiveBoard
 from getstep_server.reports.progress import FRAMES_PER_SECOND, ProgressView
-from getstep_server.reports.tables import describe_event
 from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of

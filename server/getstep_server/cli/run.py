@@ -25,7 +25,7 @@ from getstep_server.cluster.address import cluster_address
 from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
-from getstep_server.config.event import installed_game
+from getstep_server.config.event import describe_event, installed_game
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
@@ -33,7 +33,7 @@ from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import ProgressView
 from getstep_server.reports.progress_state import duration
-from getstep_server.reports.tables import all_tables, describe_event
+from getstep_server.reports.tables import all_tables
 from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.start import StartCondition

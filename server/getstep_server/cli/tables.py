@@ -71,7 +71,8 @@ def add_crosstable(parser: argparse.ArgumentParser) -> None:
 
 
 def _crosstable(args: argparse.Namespace) -> int:
-    from getstep_server.reports.crosstable import crosstable_of, crosstable_table  # `standings` does not need it
+    from getstep_server.reports.crosstable import crosstable_table  # `standings` needs neither
+    from getstep_server.tournament.crosstable import crosstable_of
 
     tournament = on_record(contest_with_teams(args.contest))
     print_event_tables(

@@ -242,3 +242,18 @@ def default_scoring(game: str, format_: str) -> ScoringKind:
     if GAMES[game].scoring != "points":
         return GAMES[game].scoring
     return "percentage" if format_ == "ladder" else "points"
+
+
+# --- in words ---------------------------------------------------------------------------------------------------
+
+
+def describe_event(event: ContestEvent, lag_ms: int) -> str:
+    """Return an event in words: its game, its format, and its time limit with the allowance for lag."""
+    named = f"{event.name}: " if event.name != event.game.name else ""
+    game = describe_game(event.game, event.options)
+    return f"{named}{game}, {event.format.title}, {event.time_control} and {lag_ms} ms for lag"
+
+
+def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
+    chosen = ", ".join(f"{name} {value}" for name, value in options.items())
+    return f"{game.name} ({chosen})" if chosen else game.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -69,6 +70,14 @@ class Result(Struct, frozen=True, gc=False):
         if self.winner is None:
             return difference
         return max(difference, 0) if self.winner == player else min(difference, 0)
+
+
+def winner_text(result: Result, names: Callable[[int], str]) -> str:
+    """Return the result of a match in words, such as "Ada wins"."""
+    if result.winner is not None:
+        return f"{names(result.match.teams[result.winner])} wins"
+    texts: dict[str, str] = {Reason.NO_SHOW: "nobody came", Reason.ROUND_LOST: "both lose"}
+    return texts.get(result.reason, "draw")
 
 
 def unplayed(

@@ -10,10 +10,8 @@ from getstep_server.records.decision import Decision
 from getstep_server.records.game import GameRecord
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import VOID_REASONS, DecisionKind, Reason, TeamStatus
-from getstep_server.records.result import Result
+from getstep_server.records.result import Result, winner_text
 from getstep_server.tournament.tournament import Tournament
-
-from .tables import winner_text
 
 
 class CorrectionKind(StrEnum):

@@ -31,13 +31,14 @@ from getstep_server.storage.database import damaged
 from getstep_server.storage.store import Store, StoredRecord
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.combined import Combined
+from getstep_server.tournament.crosstable import crosstable_of
 from getstep_server.tournament.estimate import Estimate
 from getstep_server.tournament.ratings import ratings_of
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts, correction_of, is_official
-from .crosstable import CrosstableView, crosstable_of, crosstable_table
+from .crosstable import CrosstableView, crosstable_table
 from .notation import game_text
 from .ratings_table import ratings_table
 from .tables import combined_table, standings_table

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import Reason
-from getstep_server.records.result import Result
+from getstep_server.records.result import Result, winner_text
 from getstep_server.tournament.tournament import Tournament
 
 from .match_pages import Links
-from .tables import winner_text
 from .text_table import Column, TextTable
 
 HINTS = {

@@ -20,7 +20,7 @@ from jinja2 import Environment
 from msgspec import structs
 
 from getstep_server.config.contest import Contest
-from getstep_server.config.event import ContestEvent
+from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.incident import IncidentRow
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.game import GameRecord, validate_game
@@ -29,17 +29,17 @@ from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
 from getstep_server.tournament.combined import Combined, as_shown
+from getstep_server.tournament.crosstable import Crosstable
 from getstep_server.tournament.ratings import UNSURE, Ratings, rate, ratings_of, tally_of
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
-from .crosstable import Crosstable
 from .match_list import HINTS, match_list
 from .match_pages import Links
 from .plots import COLOURS, WIDTH, HistoryPlot, Rated, RatingHistory, RatingsPlot, history_plot, ratings_plot
 from .programs import programs_facts, programs_table
 from .ratings_table import ratings_table
-from .tables import combined_table, describe_event, name_with_status, standings_table
+from .tables import combined_table, name_with_status, standings_table
 from .templating import template_environment
 from .text_table import Column, TextTable
 

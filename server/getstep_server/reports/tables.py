@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from getstep_engines import Game
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.formats import Rating
 from getstep_server.records.reasons import Reason
-from getstep_server.records.result import Result
+from getstep_server.records.result import Result, winner_text
 from getstep_server.text import cell_len, pluralize
 from getstep_server.tournament.combined import Combined, Tables, as_shown
 from getstep_server.tournament.estimate import Estimate
@@ -276,14 +275,6 @@ def name_beside(name: str, other: str, room: int) -> str:
     return truncate_middle(name, max(NAME_LEAST, room // 2, room - cell_len(other)))
 
 
-def winner_text(result: Result, names: Callable[[int], str]) -> str:
-    """Return the result of a match in words, such as "Ada wins"."""
-    if result.winner is not None:
-        return f"{names(result.match.teams[result.winner])} wins"
-    texts: dict[str, str] = {Reason.NO_SHOW: "nobody came", Reason.ROUND_LOST: "both lose"}
-    return texts.get(result.reason, "draw")
-
-
 def score_text(result: Result) -> str:
     """Return the result of a match as chess and sports write it; the first player's side comes first."""
     if result.winner is not None:
@@ -293,15 +284,3 @@ def score_text(result: Result) -> str:
 
 def _reason(result: Result) -> str:
     return result.detail if result.reason == Reason.FINISHED else f"{result.reason}: {result.detail}"
-
-
-def describe_event(event: ContestEvent, lag_ms: int) -> str:
-    """Return an event in words: its game, its format, and its time limit with the allowance for lag."""
-    named = f"{event.name}: " if event.name != event.game.name else ""
-    game = describe_game(event.game, event.options)
-    return f"{named}{game}, {event.format.title}, {event.time_control} and {lag_ms} ms for lag"
-
-
-def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
-    chosen = ", ".join(f"{name} {value}" for name, value in options.items())
-    return f"{game.name} ({chosen})" if chosen else game.name

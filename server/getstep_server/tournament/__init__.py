@@ -6,6 +6,7 @@ The same records always give the same answer. It must not know clocks, sockets, 
 
 __all__ = [
     "combined",
+    "crosstable",
     "duel_score",
     "estimate",
     "match_queue",

@@ -1,33 +1,51 @@
-"""The JSON of the pages of one match, one team and one event."""
+"""The pages of one match, one team and one event."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from getstep_engines import GAMES
+from msgspec import UNSET
+from msgspec.structs import asdict
+
+from getstep_engines import Game
+from getstep_server.api.answers import (
+    EventHead,
+    EventParts,
+    MatchDetails,
+    MatchParts,
+    MatchState,
+    OrdersFile,
+    Table,
+    TeamAnswer,
+    TeamParts,
+    Turn,
+)
+from getstep_server.api.build import (
+    bracket,
+    crosstable,
+    ladder,
+    match_answer,
+    own_result,
+    result_answer,
+    team_totals,
+)
 from getstep_server.config.event import ContestEvent
-from getstep_server.formats.knockout import Knockout
-from getstep_server.formats.ladder import Ladder
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.reports.crosstable import crosstable_of
 from getstep_server.reports.linkage_orders import event_orders
+from getstep_server.reports.notation import move_text
 from getstep_server.reports.replays import public_reason
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .live import LiveMatch
-from .parts import board_json, catch_up, freeze_json, match_json, progress_json, result_json, team_text
+from .parts import board_answer, catch_up, freeze_answer, progress_answer
 from .tables import PageTables
 from .topics import Parts
 
 MOVES = 400
 """The latest moves in the list of a running match: hop has at most 400."""
-
-CROSSTABLE_TEAMS = 64
-"""The most teams of a crosstable, the best ones: with more it is too wide to read."""
 
 RESULTS = 200
 """The latest matches on the page of a team."""
@@ -51,46 +69,64 @@ class MatchPage:
         self._number = number
 
     def __call__(self) -> Parts:
+        return asdict(self.parts())
+
+    def parts(self) -> MatchParts:
         feed, tournament = self._feed, self._feed.tournament
-        match = tournament.matches[self._number]
         live = None if feed.frozen else feed.live.find(self._number)
         if live is not None:
             catch_up([live])
-        result = tournament.final_result(match)
-        return {
-            "match": match_json(tournament, match),
-            "state": self._state(match, live, result),
-            "board": None if live is None else board_json(tournament, live),
-            "moves": None if live is None else list(_moves(live)),
-            "result": None if result is None else result_json(tournament, result),
-        }
-
-    def _state(self, match: Match, live: LiveMatch | None, result: Result | None) -> str:
-        """Return "playing", "over", "hidden", "cancelled", "interrupted" or "waiting"."""
-        if match.number in self._feed.running or (live is not None and live.result is None):
-            return "playing" if self._feed.server_runs else "interrupted"
-        if result is not None:
-            return "over"
-        if match in self._feed.hidden:
-            return "hidden"
-        return "cancelled" if self._feed.tournament.is_cancelled(match) else "waiting"
+        details = match_details(feed, tournament.matches[self._number])
+        return MatchParts(
+            match=match_answer(tournament, tournament.matches[self._number]),
+            state=details.state,
+            board=None if live is None else board_answer(tournament, live),
+            moves=None if live is None else list(_latest_turns(live)),
+            result=details.result,
+        )
 
 
-def _moves(live: LiveMatch) -> Iterator[dict[str, Any]]:
-    """Yield the latest turns, each as text with its time; passes have none."""
-    game = live.state.game
+def match_details(feed: Feed, match: Match) -> MatchDetails:
+    """Return a match with its state, and its result if it is over and not hidden."""
+    tournament = feed.tournament
+    live = None if feed.frozen else feed.live.find(match.number)
+    result, seen = tournament.final_result(match), match_answer(tournament, match)
+    return MatchDetails(
+        **{name: getattr(seen, name) for name in seen.__struct_fields__},
+        state=_state_of(feed, match, live, result),
+        result=None if result is None else result_answer(tournament, result),
+    )
+
+
+def _state_of(feed: Feed, match: Match, live: LiveMatch | None, result: Result | None) -> MatchState:
+    if match.number in feed.running or (live is not None and live.result is None):
+        return "playing" if feed.server_runs else "interrupted"
+    if result is not None:
+        return "over"
+    if match in feed.hidden:
+        return "hidden"
+    return "cancelled" if feed.tournament.is_cancelled(match) else "waiting"
+
+
+def _latest_turns(live: LiveMatch) -> Iterator[Turn]:
     first = max(0, len(live.turns) - MOVES)
     for number, turn in enumerate(live.turns[first:], start=first + 1):
-        code = turn.get("fault") or turn.get("end") or ""
-        text = "pass" if "pass" in turn else game.notation(turn["move"]) if "move" in turn else ""
-        yield {
-            "n": number,
-            "player": turn["player"],
-            "text": text,
-            "code": code.replace("_", " "),
-            "why": public_reason(turn),
-            "ms": turn.get("ms"),
-        }
+        yield turn_answer(live.state.game, number, turn)
+
+
+def turn_answer(game: Game | None, number: int, turn: Mapping[str, Any], *, with_move: bool = False) -> Turn:
+    """Return a turn as text with its time; a pass has none. Only its own team sees what its program said."""
+    code = turn.get("fault") or turn.get("end") or ""
+    text = "pass" if "pass" in turn else move_text(turn["move"], game) if "move" in turn else ""
+    return Turn(
+        n=number,
+        player=turn["player"],
+        text=text,
+        code=code.replace("_", " "),
+        why=public_reason(turn),
+        ms=turn.get("ms"),
+        move=turn.get("move") if with_move else UNSET,
+    )
 
 
 # --- a team -----------------------------------------------------------------------------------------------------
@@ -111,61 +147,39 @@ class TeamPage:
         self._team = team
 
     def __call__(self) -> Parts:
-        feed, tournament, team = self._feed, self._feed.tournament, self._team
+        return asdict(self.parts())
+
+    def parts(self) -> TeamParts:
+        feed, tournament, team, tables = self._feed, self._feed.tournament, self._team, self._tables()
         own = [result for result in tournament.results if team in result.match.teams]
         running = [live for live in feed.running.values() if team in live.match.teams]
         numbers = {live.match.number for live in running}
-        coming = [m for m in self._tables().coming if team in m.teams and m.number not in numbers]
-        known = feed.server_runs and not feed.frozen  # see `presence_json`
-        connected = feed.status.connected.get(team, 0) if known and feed.status else None
-        return {
-            "team": {
-                **team_text(tournament, team),
-                "rank": self._tables().ranks.get(team),
-                "of": len(self._tables().ranks),
-                "connected": connected,
-                "hangs": known and feed.status is not None and team in feed.status.hanging,
-                "stalled": not feed.frozen and any(team in live.stalled for live in running),
-            },
-            "totals": _totals(own, team),
-            "running": [match_json(tournament, live.match) for live in running],
-            "hidden": [
-                match_json(tournament, match) for match in feed.hidden[: -RESULTS - 1 : -1] if team in match.teams
-            ],
-            "results": [own_result(tournament, result, team) for result in own[: -RESULTS - 1 : -1]],
-            "older": max(0, len(own) - RESULTS),
-            "next": [match_json(tournament, match) for match in coming[:8]],
-        }
+        coming = [m for m in tables.coming if team in m.teams and m.number not in numbers]
+        hidden = [match for match in reversed(feed.hidden) if team in match.teams]
+        return TeamParts(
+            team=team_answer(feed, tables, team),
+            totals=team_totals(own, team),
+            running=[match_answer(tournament, live.match) for live in running],
+            hidden=[match_answer(tournament, match) for match in hidden[:RESULTS]],
+            results=[own_result(tournament, result, team) for result in own[: -RESULTS - 1 : -1]],
+            older=max(0, len(own) - RESULTS),
+            next=[match_answer(tournament, match) for match in coming[:8]],
+        )
 
 
-def _totals(own: Sequence[Result], team: int) -> dict[str, Any]:
-    players = [result.match.teams.index(team) for result in own]
-    outcomes = [result.outcome_for(player) for result, player in zip(own, players, strict=True)]  # type: ignore[arg-type]  # an index of two players
-    thought = sum(result.thought[player] for result, player in zip(own, players, strict=True))
-    moves = sum(result.turns for result in own) / 2
-    return {
-        "played": len(own),
-        "won": outcomes.count("win"),
-        "drawn": outcomes.count("draw"),
-        "lost": outcomes.count("loss"),
-        "faults": sum(result.faults[player] for result, player in zip(own, players, strict=True)),
-        "thought_ms": round(1000 * thought),
-        "move_ms": round(1000 * thought / moves, 1) if moves else None,
-    }
-
-
-def own_result(tournament: Tournament, result: Result, team: int) -> dict[str, Any]:
-    """Return a result from a team's point of view."""
-    player = result.match.teams.index(team)
-    game = GAMES.get(result.match.game)
-    return {
-        **result_json(tournament, result),
-        "outcome": result.outcome_for(player),  # type: ignore[arg-type]  # an index of two players
-        "opponent": team_text(tournament, result.match.teams[1 - player]),
-        "role": game.players[player] if game is not None else "",
-        "own_faults": result.faults[player],
-        "own_thought": round(result.thought[player], 3),
-    }
+def team_answer(feed: Feed, tables: PageTables, team: int) -> TeamAnswer:
+    """Return a team with its place in the main table, and whether its bots are there."""
+    known = feed.server_runs and not feed.frozen  # see `presence`
+    stalled = any(team in live.stalled for live in feed.running.values())
+    return TeamAnswer(
+        id=team,
+        name=feed.tournament.contest.team_name(team),
+        rank=tables.ranks.get(team),
+        of=len(tables.ranks),
+        connected=feed.status.connected.get(team, 0) if known and feed.status else None,
+        hangs=known and feed.status is not None and team in feed.status.hanging,
+        stalled=not feed.frozen and stalled,
+    )
 
 
 # --- an event ---------------------------------------------------------------------------------------------------
@@ -186,96 +200,31 @@ class EventPage:
         self._number = number
 
     def __call__(self) -> Parts:
+        return asdict(self.parts())
+
+    def parts(self) -> EventParts:
         tournament, tables = self._feed.tournament, self._tables()
         event = tournament.contest.event(self._number)
         tables.want_ratings(self._number)
-        return {
-            "event": {
-                "number": event.number,
-                "name": event.name,
-                "title": event.game.title,
-                "about": tables.about.get(event.number, ""),
-            },
-            "progress": progress_json(self._feed, tables),
-            "freeze": freeze_json(self._feed),
-            "table": tables.events.get(event.number, {}),
-            "crosstable": tournament.cached(event, "page crosstable", lambda: _crosstable(tournament, event)),
-            "bracket": tournament.cached(event, "page bracket", lambda: _bracket(tournament, event)),
-            "ladder": tournament.cached(event, "page ladder", lambda: _ladder(tournament, event)),
-            "ratings": tables.ratings.get(event.number),
-            "orders": tournament.cached(event, "page orders", lambda: _orders(tournament, event)),
-        }
+        return EventParts(
+            event=EventHead(
+                number=event.number,
+                name=event.name,
+                title=event.game.title,
+                about=tables.about.get(event.number, ""),
+            ),
+            progress=progress_answer(self._feed, tables),
+            freeze=freeze_answer(self._feed),
+            table=tables.events.get(event.number, Table()),
+            crosstable=crosstable(tournament, event),
+            bracket=bracket(tournament, event),
+            ladder=ladder(tournament, event),
+            ratings=tables.ratings.get(event.number),
+            orders=tournament.cached(event, "page orders", lambda: _orders(tournament, event)),
+        )
 
 
-def _crosstable(tournament: Tournament, event: ContestEvent) -> dict[str, Any]:
-    """Return the crosstable: for each pair of teams the points, and who has more."""
-    table = crosstable_of(tournament, event)
-    teams = [row.team for row in table.rows[:CROSSTABLE_TEAMS]]
-    form = {"signed_roots": ".1f", "percentage": ".0f", "points": "g"}[event.scoring.kind]
-
-    def cell(team: int, other: int) -> list[Any] | None:
-        own, others = table.points(team, other), table.points(other, team)
-        if team == other or own is None or others is None:
-            return None
-        kind = "win" if own > others else "loss" if own < others else "draw"
-        return [format(own, form), kind]
-
-    return {
-        "teams": [team_text(tournament, team) for team in teams],
-        "rows": [[cell(team, other) for other in teams] for team in teams],
-        "left_out": len(table.rows) - len(teams),
-        "percent": event.scoring.kind == "percentage",
-    }
-
-
-def _orders(tournament: Tournament, event: ContestEvent) -> list[dict[str, Any]] | None:
+def _orders(tournament: Tournament, event: ContestEvent) -> list[OrdersFile] | None:
     """Return the rounds that are over, with the address of the file of all their orders; None if there are none."""
     names = event_orders(tournament, event)
-    return [{"round": round_, "address": f"/{name}"} for round_, name in names.items()] or None
-
-
-def _bracket(tournament: Tournament, event: ContestEvent) -> list[list[dict[str, Any]]] | None:
-    """Return the rounds of a knockout, each a list of its pairings from the top down; None for other formats."""
-    if not isinstance(event.format, Knockout):
-        return None
-    teams, played = tournament.played(event)
-    if not played:
-        return None
-    numbers: dict[int, list[int]] = {}
-    for match in tournament.matches.values():
-        if match.event == event.number:
-            numbers.setdefault(match.pairing, []).append(match.number)
-    rounds: dict[int, list[dict[str, Any]]] = {}
-    for pairing in event.format.bracket(teams, played).pairings():
-        rounds.setdefault(pairing.round, []).append(
-            {
-                "teams": [None if team is None else team_text(tournament, team) for team in pairing.teams],
-                "wins": list(pairing.wins),
-                "winner": pairing.winner,
-                "third": pairing.third_place,
-                "bye": pairing.bye,
-                "matches": numbers.get(pairing.number, []),
-            }
-        )
-    return [rounds[number] for number in sorted(rounds)]
-
-
-def _ladder(tournament: Tournament, event: ContestEvent) -> list[dict[str, Any]] | None:
-    """Return the rungs of a ladder from the top down, each with the games against the rung below in this round."""
-    if not isinstance(event.format, Ladder):
-        return None
-    teams, played = tournament.played(event)
-    order = event.format.order(teams, played)
-    latest = max((game.pairing.round for game in played), default=0)
-    between: dict[frozenset[int], list[int]] = {}
-    for game in played:
-        if game.pairing.round == latest and game.counts:
-            for team in game.pairing.teams:
-                between.setdefault(frozenset(game.pairing.teams), []).extend([team] * game.won_by(team))
-    rungs: list[dict[str, Any]] = [
-        {"team": team_text(tournament, team), "round": latest, "below": None} for team in order
-    ]
-    for rung, (upper, lower) in zip(rungs, pairwise(order), strict=False):
-        wins = between.get(frozenset([upper, lower]))
-        rung["below"] = None if wins is None else [wins.count(upper), wins.count(lower)]
-    return rungs
+    return [OrdersFile(round=round_, address=f"/{name}") for round_, name in names.items()] or None

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 import trio
+from msgspec.structs import asdict
 
 from getstep.draw.picture import squares_of
 from getstep.referee import UNANSWERED, EndCode, WrongTurn
 from getstep.replay import replay_data, replay_page
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
+from getstep_server.api.build import match_answer, own_result, team_ref
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
 from getstep_server.programs.store import ProgramStore
@@ -38,10 +40,9 @@ from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
-from .details import own_result
 from .feed import Feed
 from .live import LiveMatch
-from .parts import BOARD_SECONDS, match_json, team_text
+from .parts import BOARD_SECONDS
 from .topics import encode
 
 EDGES_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000)
@@ -197,12 +198,17 @@ class OwnGames:
         connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
         hangs = feed.server_runs and feed.status is not None and team in feed.status.hanging
         return {
-            "team": {**team_text(tournament, team), "connected": connected, "hangs": hangs, "program": program},
+            "team": {
+                **asdict(team_ref(tournament, team)),
+                "connected": connected,
+                "hangs": hangs,
+                "program": program,
+            },
             "penalties": shown,
             "more": len(penalties) - len(shown) + sum(turns.more for turns in (*every, *now)),
             "times": _times(times, tournament),
             "edges": EDGES_MS,
-            "running": [match_json(tournament, live.match) for live in running],
+            "running": [match_answer(tournament, live.match) for live in running],
             "matches": [own_result(tournament, result, team) for result in reversed(latest)],
             "older": len(results) - len(latest),
         }

@@ -1,4 +1,4 @@
-"""The JSON of the pages: a spectator's view of a contest, as parts of topics."""
+"""What the pages show of a contest that goes on, and the parts of the overview."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
 
+from msgspec.structs import asdict
+
+from getstep_server.api.answers import (
+    BOARDS,
+    Board,
+    Clock,
+    ContestState,
+    Freeze,
+    OverviewParts,
+    Presence,
+    Progress,
+    StalledIn,
+)
+from getstep_server.api.build import contest_answer, match_answer, result_answer, team_ref
 from getstep_server.records.match import Match
-from getstep_server.records.reasons import Reason
-from getstep_server.records.result import Result
-from getstep_server.reports.tables import describe_event, winner_text
+from getstep_server.records.result import PLAYERS, Result
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .live import LiveMatch
 from .tables import PageTables
 from .topics import Parts
-
-BOARDS = 12
-"""The boards of the overview: three rows of four on a large screen. Further matches are named in a list."""
 
 RESULTS = 12
 """The latest results on the overview."""
@@ -38,82 +46,38 @@ BOARD_SECONDS = 0.02
 """The time for applying moves before a topic is built. Boards that are behind then catch up later."""
 
 
-def team_text(tournament: Tournament, team: int) -> dict[str, Any]:
-    return {"id": team, "name": tournament.contest.team_name(team)}
-
-
-def result_json(tournament: Tournament, result: Result) -> dict[str, Any]:
-    match, contest = result.match, tournament.contest
-    points = [_points(result, player) for player in (0, 1)]
-    finished = result.reason == Reason.FINISHED
-    return {
-        "match": match.number,
-        "event": contest.event(match.event).name if match.event <= len(contest.events) else match.game,
-        "round": match.round,
-        "teams": [team_text(tournament, team) for team in match.teams],
-        "points": points,
-        "winner": result.winner,
-        "text": winner_text(result, contest.team_name),
-        "reason": "" if finished else str(result.reason).replace("_", " "),
-        "why": result.detail,
-        "turns": result.turns,
-        "thought": [round(seconds, 3) for seconds in result.thought],
-        "faults": list(result.faults),
-        "seconds": round(result.seconds, 3),
-        "ended": round(1000 * (result.started + result.seconds)),
-    }
-
-
-def _points(result: Result, player: int) -> str:
-    outcome = result.outcome_for(player)  # type: ignore[arg-type]  # an index of two players
-    return {"win": "1", "draw": "½", "loss": "0"}[outcome]
-
-
-def match_json(tournament: Tournament, match: Match) -> dict[str, Any]:
-    """Return a match that is to be played."""
-    return {
-        "match": match.number,
-        "event": tournament.contest.event(match.event).name,
-        "event_number": match.event,
-        "round": match.round,
-        "teams": [team_text(tournament, team) for team in match.teams],
-    }
-
-
-def board_json(tournament: Tournament, live: LiveMatch) -> dict[str, Any]:
+def board_answer(tournament: Tournament, live: LiveMatch) -> Board:
     """Return the board of a running match, with both clocks."""
     state = live.state
     game, position = state.game, state.state
-    to_move = live.to_move
-    board = {
-        **match_json(tournament, live.match),
-        "game": game.name,
-        "players": list(game.players),
-        "board": live.board(),
-        "touched": live.touched(),
-        "measures": game.measures(position),
-        "balance": round(live.balance(), 2),
-        "turn": state.turns,
-        "to_move": to_move,
-        "clock": _clock(live),
-        "faults": list(state.faults),
-        "stalled": live.stalled,
-    }
-    if live.result is not None:
-        board["result"] = result_json(tournament, live.result)
-    return board
+    match = match_answer(tournament, live.match)
+    return Board(
+        **{name: getattr(match, name) for name in match.__struct_fields__},
+        game=game.name,
+        players=game.players,
+        board=live.board(),
+        touched=live.touched(),
+        measures=game.measures(position),
+        balance=round(live.balance(), 2),
+        turn=state.turns,
+        to_move=live.to_move,
+        clock=_clock(live),
+        faults=(state.faults[0], state.faults[1]),
+        stalled=live.stalled,
+        result=None if live.result is None else result_answer(tournament, live.result),
+    )
 
 
-def _clock(live: LiveMatch) -> dict[str, Any]:
-    """Return the clocks: ``left`` in ms at the time ``asked`` (ms since the epoch), when the open question was."""
+def _clock(live: LiveMatch) -> Clock:
     clocks = live.state.clocks
-    return {
-        "kind": clocks.control.kind,
-        "limit": round(1000 * clocks.control.seconds),
-        "used": [round(ms) for ms in clocks.thought_ms],
-        "left": [round(1000 * clocks.limit(player)) for player in (0, 1)],
-        "asked": round(1000 * live.asked_at),
-    }
+    first, second = PLAYERS
+    return Clock(
+        kind=clocks.control.kind,
+        limit=round(1000 * clocks.control.seconds),
+        used=(round(clocks.thought_ms[first]), round(clocks.thought_ms[second])),
+        left=(round(1000 * clocks.limit(first)), round(1000 * clocks.limit(second))),
+        asked=round(1000 * live.asked_at),
+    )
 
 
 class Slots:
@@ -166,21 +130,22 @@ class Overview:
         catch_up([live for live in boards if live is not None])
         shown = {live.match.number for live in boards if live is not None}
         running = feed.running
-        return {
-            "contest": contest_json(tournament),
-            "progress": progress_json(feed, tables),
-            "freeze": freeze_json(feed),
-            "table": tables.main,
-            "results": [result_json(tournament, result) for result in latest_results(feed)],
-            "teams": presence_json(feed),
-            "next": [match_json(tournament, match) for match in _next(feed, tables)],
-            "running": [match_json(tournament, live.match) for live in islice(running.values(), RUNNING)],
-            "more": max(0, len(running) - len(shown & running.keys())),
+        parts = OverviewParts(
+            contest=contest_answer(tournament),
+            progress=progress_answer(feed, tables),
+            freeze=freeze_answer(feed),
+            table=tables.main,
+            results=[result_answer(tournament, result) for result in latest_results(feed)],
+            teams=presence(feed),
+            next=[match_answer(tournament, match) for match in _next(feed, tables)],
+            running=[match_answer(tournament, live.match) for live in islice(running.values(), RUNNING)],
+            more=max(0, len(running) - len(shown & running.keys())),
             **{
-                f"board{place}": None if live is None else board_json(tournament, live)
+                f"board{place}": None if live is None else board_answer(tournament, live)
                 for place, live in enumerate(boards)
             },
-        }
+        )
+        return asdict(parts)
 
 
 def catch_up(lives: Sequence[LiveMatch]) -> None:
@@ -190,28 +155,7 @@ def catch_up(lives: Sequence[LiveMatch]) -> None:
         live.catch_up(until)
 
 
-def contest_json(tournament: Tournament) -> dict[str, Any]:
-    """Return what does not change while a contest is played."""
-    contest = tournament.contest
-    return {
-        "name": contest.name,
-        "teams": len(contest.teams),
-        "events": [
-            {
-                "number": event.number,
-                "name": event.name,
-                "game": event.game.name,
-                "title": event.game.title,
-                "format": event.format.name,
-                "about": describe_event(event, contest.file.time.lag_ms),
-                "teams": len(event.teams),
-            }
-            for event in contest.events
-        ],
-    }
-
-
-def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
+def progress_answer(feed: Feed, tables: PageTables) -> Progress:
     """Return how far the contest is: its state, matches done and expected, and the expected end."""
     tournament = feed.tournament
     done, total = tournament.done + len(feed.hidden), tournament.total
@@ -222,22 +166,22 @@ def progress_json(feed: Feed, tables: PageTables) -> dict[str, Any]:
     known = seconds is not None and feed.server_runs and not feed.frozen and not open_ended
     # to 10 s: else the page would change with each look
     end = round(time.time() + (seconds or 0), -1) if known else None
-    return {"state": state_of(feed), "done": done, "total": total, "expected": expected, "end": end}
+    return Progress(state=state_of(feed), done=done, total=total, expected=expected, end=end)
 
 
-def freeze_json(feed: Feed) -> dict[str, Any] | None:
+def freeze_answer(feed: Feed) -> Freeze | None:
     """Return how many results are hidden, in all and of each team, and the latest ones; None without a freeze."""
     if not feed.frozen:
         return None
     hidden = feed.hidden
-    return {
-        "hidden": len(hidden),
-        "by_team": Counter(team for match in hidden for team in match.teams),
-        "latest": [match_json(feed.tournament, match) for match in hidden[: -RESULTS - 1 : -1]],
-    }
+    return Freeze(
+        hidden=len(hidden),
+        by_team=Counter(team for match in hidden for team in match.teams),
+        latest=[match_answer(feed.tournament, match) for match in hidden[: -RESULTS - 1 : -1]],
+    )
 
 
-def state_of(feed: Feed) -> str:
+def state_of(feed: Feed) -> ContestState:
     """Return "waiting", "playing", "over", "stopped" or "new"."""
     tournament, status = feed.whole, feed.status
     if feed.live.running and feed.server_runs:
@@ -253,31 +197,25 @@ def _over(feed: Feed) -> bool:
     return feed.status is not None and feed.status.state == "over"
 
 
-def presence_json(feed: Feed) -> dict[str, Any]:
+def presence(feed: Feed) -> Presence:
     """Return which teams are missing, stalled, or do not answer; without a server nobody is expected.
 
     During a freeze nothing is known: a team that has left the contest was perhaps knocked out.
     """
     tournament = feed.tournament
     if feed.frozen:
-        return {"known": False, "connected": 0, "missing": [], "stalled": [], "hanging": []}
+        return Presence(known=False, connected=0, missing=[], stalled=[], hanging=[])
     stalled = [
-        {"match": live.match.number, "team": team_text(tournament, team)}
+        StalledIn(match=live.match.number, team=team_ref(tournament, team))
         for live in feed.live.running.values()
         for team in live.stalled
     ]
     if not feed.server_runs or feed.status is None or state_of(feed) == "over":
-        return {"known": False, "connected": 0, "missing": [], "stalled": stalled, "hanging": []}
+        return Presence(known=False, connected=0, missing=[], stalled=stalled, hanging=[])
     connected = feed.status.connected
-    missing = [team_text(tournament, team) for team in tournament.contest.teams if team not in connected]
-    hanging = [team_text(tournament, team) for team in feed.status.hanging if team in tournament.contest.teams]
-    return {
-        "known": True,
-        "connected": len(connected),
-        "missing": missing,
-        "stalled": stalled,
-        "hanging": hanging,
-    }
+    missing = [team_ref(tournament, team) for team in tournament.contest.teams if team not in connected]
+    hanging = [team_ref(tournament, team) for team in feed.status.hanging if team in tournament.contest.teams]
+    return Presence(known=True, connected=len(connected), missing=missing, stalled=stalled, hanging=hanging)
 
 
 def latest_results(feed: Feed, count: int = RESULTS) -> list[Result]:

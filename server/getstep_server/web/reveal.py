@@ -18,16 +18,18 @@ import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import trio
+from msgspec.structs import asdict, replace
 
+from getstep_server.api.answers import ResultAnswer, RevealParts, RevealState, Table
+from getstep_server.api.build import result_answer
 from getstep_server.json_text import decode
 from getstep_server.tournament.reveal import Reveal
 
 from .feed import Feed
 from .http import JSON, Request, Response, problem
-from .parts import freeze_json, result_json, state_of
+from .parts import freeze_answer, state_of
 from .tables import PageTables, main_table
 from .topics import Parts, encode
 
@@ -52,7 +54,7 @@ class Steering:
         """The key that the browser of the host sends."""
         self.over = False
         """True if the freeze has ended."""
-        self.latest: list[dict[str, Any]] = []
+        self.latest: list[ResultAnswer] = []
         """The first results of the latest step."""
         self.count = 0
         """The number of the results of the latest step."""
@@ -61,7 +63,8 @@ class Steering:
         self._reveal: Reveal | None = None
         self._made: tuple[object, object, int] | None = None
         self._stepping = trio.Lock()  # one step at a time: a step waits for the database
-        self._shown: dict[str, Any] = {}
+        self._shown: RevealState | None = None
+        self._table = Table()
 
     async def __call__(self, request: Request) -> Response:
         try:
@@ -78,11 +81,15 @@ class Steering:
             return problem(409, "the step before is not done yet")
         try:
             await self.prepare()
-            if form.get("seen") == str(self._shown.get("step")):
+            if form.get("seen") == str(self._step_now):
                 await self._step(form["what"])
         finally:
             self._stepping.release()
-        return Response(encode({"step": self._shown.get("step")}), JSON)
+        return Response(encode({"step": self._step_now}), JSON)
+
+    @property
+    def _step_now(self) -> int | None:
+        return None if self._shown is None else self._shown.step
 
     async def prepare(self) -> None:
         """Make the state before the next step, if records have come since the latest one."""
@@ -96,9 +103,9 @@ class Steering:
         await trio.to_thread.run_sync(self._show)
         self._feed.version["reveal"] += 1
 
-    def parts(self) -> dict[str, Any]:
-        """Return what spectators see."""
-        return self._shown
+    def shown(self) -> tuple[RevealState, Table] | None:
+        """Return what spectators see; None before the first state is made."""
+        return None if self._shown is None else (replace(self._shown, over=self.over), self._table)
 
     async def _step(self, what: str) -> None:
         reveal = self._reveal
@@ -109,7 +116,7 @@ class Steering:
         matches = found if isinstance(found, list) else [] if found is None else [found]
         results = [reveal.tournament.final_result(match) for match in matches[:LATEST]]
         self.count = len(matches)
-        self.latest = [result_json(reveal.tournament, result) for result in results if result is not None]
+        self.latest = [result_answer(reveal.tournament, result) for result in results if result is not None]
         if not reveal.hidden:
             await trio.to_thread.run_sync(self._end_freeze)
             self.over = True
@@ -123,15 +130,16 @@ class Steering:
         if reveal is None:
             return
         hidden = reveal.hidden_by_team
-        self._shown = {
-            "step": len(reveal.revealed),
-            "left": len(reveal.hidden),
-            "focus": reveal.next_team(),
-            "by_team": hidden,
-            "latest": self.latest,
-            "count": self.count,
-            "table": main_table(reveal.tournament),
-        }
+        self._table = main_table(reveal.tournament)
+        self._shown = RevealState(
+            step=len(reveal.revealed),
+            left=len(reveal.hidden),
+            focus=reveal.next_team(),
+            by_team=hidden,
+            latest=self.latest,
+            count=self.count,
+            over=self.over,
+        )
 
     # --- the file ---
 
@@ -180,13 +188,12 @@ class RevealPage:
 
     def __call__(self) -> Parts:
         feed = self._feed
-        steps = {} if self._steering is None else self._steering.parts()
-        reveal: dict[str, Any] = {"step": None, "left": 0, "focus": None, "by_team": {}, "latest": [], "count": 0}
-        reveal |= {name: value for name, value in steps.items() if name != "table"}
-        over = self._steering.over if steps and self._steering is not None else not feed.frozen
-        return {
-            "reveal": {**reveal, "over": over},
-            "playing": state_of(feed),
-            "freeze": freeze_json(feed),
-            "table": steps.get("table", self._tables().main),
-        }
+        shown = None if self._steering is None else self._steering.shown()
+        if shown is None:
+            shown = _nothing_revealed(over=not feed.frozen), self._tables().main
+        reveal, table = shown
+        return asdict(RevealParts(reveal=reveal, playing=state_of(feed), freeze=freeze_answer(feed), table=table))
+
+
+def _nothing_revealed(*, over: bool) -> RevealState:
+    return RevealState(step=None, left=0, focus=None, by_team={}, latest=[], count=0, over=over)

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
+from getstep_server.api.answers import Column, Table
+from getstep_server.api.build import RATED_TEAMS
 from getstep_server.config.contest import Contest
-from getstep_server.config.event import ContestEvent
+from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.records.match import Match
-from getstep_server.reports.tables import combined_table, describe_event, standings_table
+from getstep_server.reports.tables import combined_table, standings_table
 from getstep_server.reports.text_table import TextTable
 from getstep_server.tournament.combined import Combined, Tables, as_shown
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
-
-TableJson = dict[str, Any]
-
-RATED_TEAMS = 64
-"""The most teams whose ratings are computed: 64 take half a second in a thread."""
 
 COMING = 128
 """The open matches from which the next ones are shown: more than are running at once."""
@@ -27,7 +23,7 @@ COMING = 128
 
 @dataclass(frozen=True)
 class PageTables:
-    """The tables of one moment as JSON.
+    """The tables of one moment.
 
     Attributes:
         main: the combined table; with one event, its standings.
@@ -41,14 +37,14 @@ class PageTables:
         coming: open matches in the order in which they were issued, the first COMING of them.
     """
 
-    main: TableJson = field(default_factory=dict)
-    events: Mapping[int, TableJson] = field(default_factory=dict)
+    main: Table = field(default_factory=Table)
+    events: Mapping[int, Table] = field(default_factory=dict)
     expected: int = 0
     left: Mapping[int, int] = field(default_factory=dict)
     ranks: Mapping[int, int | None] = field(default_factory=dict)
     coming: Sequence[Match] = ()
     about: Mapping[int, str] = field(default_factory=dict)
-    ratings: Mapping[int, TableJson] = field(default_factory=dict)
+    ratings: Mapping[int, Table] = field(default_factory=dict)
     want_ratings: Callable[[int], None] = field(default=lambda _: None, compare=False)
 
 
@@ -79,40 +75,38 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
     )
 
 
-def main_table(tournament: Tournament) -> TableJson:
+def main_table(tournament: Tournament) -> Table:
     """Return the combined table; with one event, its standings."""
     contest, tables = tournament.contest, tournament.tables()
     if not tables.combined:
         return _standings(contest, 1, tables)
-    return table_json(combined_table(contest, tables.combined), tables.combined)
+    return table_answer(combined_table(contest, tables.combined), tables.combined)
 
 
-def _ratings(tournament: Tournament, event: ContestEvent) -> TableJson:
+def _ratings(tournament: Tournament, event: ContestEvent) -> Table:
     """Return an event's ratings, or a note that says why there are none."""
     if len(event.teams) > RATED_TEAMS:
-        return {"notes": [f"Ratings of more than {RATED_TEAMS} teams: getstep-server ratings computes them."]}
+        return Table(notes=[f"Ratings of more than {RATED_TEAMS} teams: getstep-server ratings computes them."])
     from getstep_server.reports.ratings_table import ratings_table  # here: it imports numpy, which takes 100 ms
 
-    return table_json(ratings_table(tournament, event))
+    return table_answer(ratings_table(tournament, event))
 
 
-def _standings(contest: Contest, number: int, tables: Tables) -> TableJson:
+def _standings(contest: Contest, number: int, tables: Tables) -> Table:
     rows = tables.events[number]
-    return table_json(standings_table(contest, contest.event(number), rows), rows)
+    return table_answer(standings_table(contest, contest.event(number), rows), rows)
 
 
-def table_json(table: TextTable, rows: Sequence[Standing | Combined] = ()) -> TableJson:
+def table_answer(table: TextTable, rows: Sequence[Standing | Combined] = ()) -> Table:
     """Return a table for the browser: columns, cells by row, and the team of each row."""
     rows = as_shown(rows)
-    columns = [
-        {"heading": column.heading, "names": column.names, "left": column.justify == "left", "spare": column.spare}
-        for column in table.columns
-    ]
-    cells = [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
-    return {
-        "columns": columns,
-        "rows": cells,
-        "teams": [row.team for row in rows],
-        "out": [bool(row.status) for row in rows],
-        "notes": list(table.notes),
-    }
+    return Table(
+        columns=[
+            Column(heading=column.heading, names=column.names, left=column.justify == "left", spare=column.spare)
+            for column in table.columns
+        ],
+        rows=[list(row) for row in zip(*(column.cells for column in table.columns), strict=True)],
+        teams=[row.team for row in rows],
+        out=[bool(row.status) for row in rows],
+        notes=list(table.notes),
+    )

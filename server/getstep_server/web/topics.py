@@ -20,6 +20,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeAlias
 
 import trio
+from msgspec import to_builtins
 
 from getstep_server import json_text
 from getstep_server.limits import (
@@ -46,7 +47,7 @@ BUILD_RATIO = 9
 
 def encode(value: object) -> bytes:
     """Return JSON in which no text has a control or bidi character: a team cannot turn the text around it."""
-    return json_text.encode(_clean(value))
+    return json_text.encode(_clean(to_builtins(value, str_keys=True)))
 
 
 def _clean(value: Any) -> Any:
