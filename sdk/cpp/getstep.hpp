@@ -295,6 +295,15 @@ constexpr std::int64_t max_ms = 86400000;
 constexpr std::int64_t max_cell = 2147483647;
 constexpr std::size_t nonce_digits = 32;
 constexpr std::size_t mac_digits = 64;
+constexpr std::size_t notes_bytes = 3584;  // of 4,096 of a frame: the longest move of a game takes 400
+constexpr std::size_t max_said = 1000;     // characters
+constexpr std::size_t max_drawings = 64;
+constexpr std::size_t max_squares = 64;
+constexpr std::size_t max_arrow = 16;  // squares
+constexpr int max_side = 128;          // rows and columns
+constexpr std::size_t max_label = 8;
+constexpr std::size_t max_tags = 8;  // of a move
+constexpr std::size_t max_tag = 24;
 
 // --- times, as those of the Python SDK ---------------------------------------------------------------------------
 
@@ -459,6 +468,19 @@ inline std::string sendable_text(const std::string& text, std::size_t most = max
         ++count;
     }
     return made;
+}
+
+/// Return the start of a text: at most so many characters and bytes, of which the last may be cut.
+inline std::string cut_text(const std::string& text, std::size_t characters, std::size_t bytes) {
+    if (text.size() <= characters && text.size() <= bytes) return text;
+    std::size_t end = 0;
+    std::uint32_t point = 0;
+    for (std::size_t n = 0; n < characters && end < text.size(); ++n) {
+        const std::size_t length = (std::max)(utf8_at(text, end, point), std::size_t{1});
+        if (end + length > bytes) break;
+        end += length;
+    }
+    return text.substr(0, end);
 }
 
 inline void append_repr(std::string& text, const Value& value, std::size_t depth) {
@@ -1251,27 +1273,227 @@ inline std::string join_frame(std::int64_t team, const std::string& mac, const s
     return encode_frame(join);
 }
 
-inline std::string step_frame(std::int64_t id, const Value& move) {
-    Value step = Value::map();
-    step.add("type", Value::text("step"));
-    step.add("id", Value::integer(id));
-    step.add("move", move);
-    return encode_frame(step);
+/// Return an answer's frame; `notes` are the notes of its move, or nil.
+inline std::string answer_frame(const char* type, std::int64_t id, const char* key, const Value& value, const Value& notes) {
+    Value answer = Value::map();
+    answer.add("type", Value::text(type));
+    answer.add("id", Value::integer(id));
+    if (key != nullptr) answer.add(key, value);
+    if (!notes.is(Value::Kind::nil)) answer.add("notes", notes);
+    return encode_frame(answer);
 }
 
-inline std::string resign_frame(std::int64_t id) {
-    Value resign = Value::map();
-    resign.add("type", Value::text("resign"));
-    resign.add("id", Value::integer(id));
-    return encode_frame(resign);
+inline std::string step_frame(std::int64_t id, const Value& move, const Value& notes = Value()) {
+    return answer_frame("step", id, "move", move, notes);
 }
 
-inline std::string raised_frame(std::int64_t id, const std::string& error) {
-    Value raised = Value::map();
-    raised.add("type", Value::text("raised"));
-    raised.add("id", Value::integer(id));
-    raised.add("error", Value::text(sendable_text(error)));
-    return encode_frame(raised);
+inline std::string resign_frame(std::int64_t id) { return answer_frame("resign", id, nullptr, Value(), Value()); }
+
+inline std::string raised_frame(std::int64_t id, const std::string& error, const Value& notes = Value()) {
+    return answer_frame("raised", id, "error", Value::text(sendable_text(error)), notes);
+}
+
+// --- notes of a move: protocol.md, "Notes of a move" ---------------------------------------------------------------------
+
+/// Return a number as "%.3g", with fewer digits if it is longer than a label.
+inline std::string number_text(double number) {
+    std::string text;
+    for (int digits = 3; digits > 0; --digits) {
+        text = format("%.*g", digits, number);
+        if (text.size() <= max_label) break;
+    }
+    return text;
+}
+
+/// Return the bytes that a value takes on the wire.
+inline std::size_t packed_size(const Value& value) {
+    std::string data;
+    encode_value(data, value, 2);  // in a message, in its notes
+    return data.size();
+}
+
+/// Collects what a bot notes while it computes a move, from any thread. What is wrong or too much is dropped, and the
+/// author reads so once for each kind of mistake.
+class Notes {
+public:
+    explicit Notes(std::function<void(const std::string&)> warn) : warn_(std::move(warn)) {}
+
+    /// Begin a move.
+    void begin(const Board& board) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        rows_ = static_cast<int>(board.size());
+        columns_ = 0;
+        for (const auto& row : board) columns_ = (std::max)(columns_, static_cast<int>(row.size()));
+    }
+
+    void say(const std::string& text) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!open() || text.empty()) return;
+        const std::string line = sendable_text(cut_text(text, max_said + 1, max_text_bytes + 4), 4 * max_said);
+        const std::string all = said_.empty() ? line : said_ + "\n" + line;
+        if (cut_text(all, max_said, max_text_bytes) == all) said_ = all;
+        else mistake("said", "say takes 1,000 characters and 2,000 bytes for a move, longer texts are dropped");
+    }
+
+    void estimate(double value) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!open()) return;
+        if (value >= -1 && value <= 1) estimate_ = value;
+        else mistake("estimate", "estimate takes a number from -1 (you lose) to 1 (you win), others are dropped: " + number_text(value));
+    }
+
+    void draw(const Board& squares, const Value& label, const std::string& color, const std::string& shape) {
+        static const std::vector<std::string> shapes = {"mark", "arrow", "region", "domino"};
+        static const std::vector<std::string> colors = {"black", "white", "blue",   "orange", "red",
+                                                        "green", "yellow", "purple", "grey"};
+        const auto has = [](const std::vector<std::string>& all, const std::string& one) {
+            return std::find(all.begin(), all.end(), one) != all.end();
+        };
+        const auto listed = [](const std::vector<std::string>& all) {
+            std::string line;
+            for (const std::string& one : all) line += (line.empty() ? "" : ", ") + one;
+            return line;
+        };
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!open()) return;
+        if (!has(shapes, shape)) {
+            mistake("shape", "draw takes the shapes " + listed(shapes) + ", others are dropped: " + short_repr(shape));
+        } else if (!color.empty() && !has(colors, color)) {
+            mistake("color", "draw takes the colours " + listed(colors) + ", others are dropped: " + short_repr(color));
+        } else if (drawings_.size() == max_drawings) {
+            mistake("drawings", "draw takes " + std::to_string(max_drawings) + " drawings for a move, more are dropped");
+        } else if (cut_text(sendable_text(label.as_text()), max_label, max_text_bytes) != label.as_text()) {
+            mistake("long label", "draw takes a label of " + std::to_string(max_label) + " characters, others are dropped: " +
+                                      short_repr(label));
+        } else if (check(squares, shape)) {
+            Value flat = Value::array();
+            for (const auto& square : squares)
+                for (const int number : square) flat.items().push_back(Value::integer(number));
+            drawings_.push_back(Value::array({Value::text(shape), std::move(flat),
+                                              label.is(Value::Kind::text) && label.as_text().empty() ? Value() : label,
+                                              color.empty() ? Value() : Value::text(color)}));
+        }
+    }
+
+    void tag(const std::string& word) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!open()) return;
+        const bool is_word = !word.empty() && word.size() <= 4 * max_tag && count_characters(word) > 0 &&
+                             count_characters(word) <= static_cast<std::int64_t>(max_tag) &&
+                             word.find(' ') == std::string::npos && escaped(word) == word;
+        if (!is_word) {
+            mistake("tag", "tag takes a word of 1 to " + std::to_string(max_tag) + " characters, others are dropped: " + short_repr(word));
+        } else if (std::find(tags_.begin(), tags_.end(), Value::text(word)) == tags_.end()) {
+            if (tags_.size() < max_tags) tags_.push_back(Value::text(word));
+            else mistake("tags", "tag takes " + std::to_string(max_tags) + " words for a move, more are dropped");
+        }
+    }
+
+    /// End the move. Returns true if it has notes.
+    bool end() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        rows_ = -1;
+        return !said_.empty() || estimate_ || !drawings_.empty() || !tags_.empty();
+    }
+
+    /// Return the notes of the move, in at most `most` bytes, or nil if none of them fit. There are none after it.
+    Value take(std::size_t most) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const auto bytes_of = [](const std::string& text) {
+            return static_cast<std::int64_t>(text.empty() ? 0 : 4 + packed_size(Value::text(text)));  // with the key "say"
+        };
+        auto left = static_cast<std::int64_t>((std::min)(most, notes_bytes)) - bytes_of(said_) -
+                    static_cast<std::int64_t>(packed_size(map("", 0)));
+        std::size_t drawn = 0;
+        std::int64_t bytes = 8;  // the key "draw" and the longest header of its array
+        for (const Value& drawing : drawings_) {
+            bytes += static_cast<std::int64_t>(packed_size(drawing));
+            if (bytes > left) break;
+            ++drawn;
+        }
+        std::string text = said_;
+        if (!said_.empty() && left < 0) {
+            const std::int64_t room = static_cast<std::int64_t>(said_.size()) + left;
+            text = room > 0 ? cut_text(said_, max_said, static_cast<std::size_t>(room)) : "";
+            left += bytes_of(said_) - bytes_of(text);
+        }
+        if (drawn < drawings_.size() || text != said_)
+            mistake("room", "the notes of a move have " + std::to_string(notes_bytes) +
+                                " bytes, and less beside a long move; what does not fit is dropped");
+        Value notes = map(text, drawn);
+        said_.clear();
+        estimate_.reset();
+        drawings_.clear();
+        tags_.clear();
+        return left < 0 || notes.items().empty() ? Value() : notes;
+    }
+
+private:
+    Value map(const std::string& text, std::size_t drawn) const {
+        Value notes = Value::map();
+        if (!text.empty()) notes.add("say", Value::text(text));
+        if (estimate_) notes.add("estimate", Value::real(*estimate_));
+        if (drawn > 0)
+            notes.add("draw", Value::array({drawings_.begin(), drawings_.begin() + static_cast<std::ptrdiff_t>(drawn)}));
+        if (!tags_.empty()) notes.add("tags", Value::array(tags_));
+        return notes;
+    }
+
+    bool check(const Board& squares, const std::string& shape) {
+        const std::size_t least = shape == "arrow" || shape == "domino" ? 2 : 1;
+        const std::size_t most = shape == "arrow" ? max_arrow : shape == "domino" ? 2 : max_squares;
+        const auto is_square = [](const std::vector<int>& square) { return square.size() == 2; };
+        if (squares.size() < least || squares.size() > most || !std::all_of(squares.begin(), squares.end(), is_square)) {
+            mistake(shape, "draw takes {row, column} or several of them, " + (least == most ? "" : std::to_string(least) + " to ") +
+                               std::to_string(most) + " for the shape " + shape + ", others are dropped: " +
+                               std::to_string(squares.size()) + " squares");
+            return false;
+        }
+        for (const auto& square : squares) {
+            if (square[0] >= 0 && square[0] < (std::min)(rows_, max_side) && square[1] >= 0 &&
+                square[1] < (std::min)(columns_, max_side))
+                continue;
+            mistake("board", "draw takes squares of the board, which has " + std::to_string(rows_) + " rows and " +
+                                 std::to_string(columns_) + " columns, others are dropped: " + std::to_string(square[0]) +
+                                 ", " + std::to_string(square[1]));
+            return false;
+        }
+        return true;
+    }
+
+    bool open() {
+        if (rows_ < 0)
+            mistake("outside", "say, estimate, draw and tag belong to a move that is computed; calls before and after are dropped");
+        return rows_ >= 0;
+    }
+
+    void mistake(const std::string& kind, const std::string& line) {
+        if (mistakes_.insert(kind).second) warn_("getstep: " + line + ". This is said once.");
+    }
+
+    std::function<void(const std::string&)> warn_;
+    std::mutex mutex_;
+    std::set<std::string> mistakes_;
+    int rows_ = -1;  // of the board of the open question; -1: no move is computed
+    int columns_ = 0;
+    std::string said_;
+    std::optional<double> estimate_;
+    std::vector<Value> drawings_;
+    std::vector<Value> tags_;
+};
+
+inline Notes& notes() {
+    static Notes collected([](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); });
+    return collected;
+}
+
+/// Call one of these; a note never costs a turn, not even if there is no memory for it.
+template <class Call>
+void harmless(const Call& call) noexcept {
+    try {
+        call();
+    } catch (...) {
+    }
 }
 
 // --- the saved login and the settings --------------------------------------------------------------------------------
@@ -1832,6 +2054,7 @@ inline std::string board_text(const std::string& game, const Board& board, const
 struct CallResult {
     Value move;
     std::optional<std::string> error;
+    Value notes;  // of the move; nil if there are none
     std::string problem;
     double ms = 0;
     bool resigns = false;  // the bot gives up the match
@@ -2591,7 +2814,7 @@ struct NotPlayed : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn& turn) {
+inline CallResult result_of(const Callback& callback, const Ask& ask, const Turn& turn) {
     CallResult result;
     Board board = ask.board;
     const Clock::time_point since = Clock::now();
@@ -2621,6 +2844,17 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
     } catch (const Unsendable& error) {
         result.error = sendable_text("GetStep returned " + short_repr(result.move) + ", which cannot be sent: " + error.what());
         result.problem = *result.error + expected;
+    }
+    return result;
+}
+
+inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn& turn) {
+    notes().begin(ask.board);
+    CallResult result = result_of(callback, ask, turn);
+    if (notes().end()) {
+        const std::string frame = result.error ? raised_frame(max_id, *result.error) : step_frame(max_id, result.move);
+        const std::size_t bytes = frame.size() - header_bytes + 6;  // with the key "notes"
+        result.notes = notes().take(max_client_frame - (std::min)(bytes, max_client_frame));
     }
     return result;
 }
@@ -2697,8 +2931,8 @@ private:
         const bool is_open = question == question_ && conversation_.question() == id;
         if (socket_.is_open() && !goodbye_ && (is_open || (match_ == question->match && conversation_.may_answer_late(id)))) {
             if (!socket_.send(call.resigns ? resign_frame(id)
-                              : call.error ? raised_frame(id, *call.error)
-                                           : step_frame(id, call.move))) {
+                              : call.error ? raised_frame(id, *call.error, call.notes)
+                                           : step_frame(id, call.move, call.notes))) {
                 broken_ = "the answer could not be sent";
                 return;
             }
@@ -3208,7 +3442,49 @@ inline int run_client(int argc, const char* const* argv, const Callback& callbac
     }
 }
 
+/// Return the text or the number of a label, or nil.
+template <class Label>
+Value label_value(const Label& label) {
+    if constexpr (std::is_same_v<Label, std::nullptr_t>) return Value();
+    else if constexpr (std::is_arithmetic_v<Label>) return Value::text(number_text(static_cast<double>(label)));
+    else return Value::text(label);
+}
+
 }  // namespace detail
+
+// Notes of a move: what the bot thinks, for its author and the replay. They cost microseconds and never a turn; what is
+// wrong or too much is dropped, and the terminal says so once. Any thread may call these while a move is computed.
+
+/// Say something about the move; several texts are put below each other: at most 1,000 characters.
+inline void say(const std::string& text) noexcept {
+    detail::harmless([&] { detail::notes().say(text); });
+}
+
+/// Say how likely this bot wins, from -1 (it loses) to 1 (it wins). The last call for a move counts.
+inline void estimate(double value) noexcept {
+    detail::harmless([&] { detail::notes().estimate(value); });
+}
+
+/// Draw on the board of the replay, at most 64 times for a move.
+///
+/// `squares` are {{row, column}, ...}, at most 64. `label` is a text of at most 8 characters, or a number. `color` is
+/// "black", "white", "blue", "orange", "red", "green", "yellow", "purple" or "grey"; "" is that of the bot's own side.
+/// `shape` is "mark" or "region"; "arrow" along 2 to 16 squares, or "domino" on 2.
+template <class Label = std::nullptr_t>
+void draw(const Board& squares, const Label& label = {}, const std::string& color = "", const std::string& shape = "mark") noexcept {
+    detail::harmless([&] { detail::notes().draw(squares, detail::label_value(label), color, shape); });
+}
+
+/// Draw on one square.
+template <class Label = std::nullptr_t>
+void draw(Square square, const Label& label = {}, const std::string& color = "", const std::string& shape = "mark") noexcept {
+    draw(Board{{square.first, square.second}}, label, color, shape);
+}
+
+/// Tag the match with a word of at most 24 characters, such as the name of an opening: at most 8 for a move.
+inline void tag(const std::string& word) noexcept {
+    detail::harmless([&] { detail::notes().tag(word); });
+}
 
 /// Play in a contest until it is over; the one call that a bot needs. Returns the exit code for main.
 ///

@@ -253,6 +253,45 @@ public static class Getstep
         return new object[] { colour.ToString(), new[] { row1, column1 }, new[] { row2, column2 } };
     }
 
+    // Notes of a move: what the bot thinks, for its author and the replay. They cost microseconds and never a turn; what is
+    // wrong or too much is dropped, and the terminal says so once. Any thread may call these while a move is computed.
+
+    /// <summary>Says something about the move; several texts are put below each other: at most 1,000 characters.</summary>
+    public static void Say(string text)
+    {
+        Noted.Say(text);
+    }
+
+    /// <summary>Says how likely this bot wins, from -1 (it loses) to 1 (it wins). The last call for a move counts.</summary>
+    public static void Estimate(double value)
+    {
+        Noted.Estimate(value);
+    }
+
+    /// <summary>Draws on the board of the replay, at most 64 times for a move.</summary>
+    /// <param name="squares">an int[] {row, column}, or an int[][] or a list of these, at most 64</param>
+    /// <param name="label">a text of at most 8 characters, or a number; null for none</param>
+    /// <param name="color">
+    /// "black", "white", "blue", "orange", "red", "green", "yellow", "purple" or "grey"; null for that of the bot's own side
+    /// </param>
+    /// <param name="shape">"mark" or "region"; "arrow" along 2 to 16 squares, or "domino" on 2</param>
+    public static void Draw(object squares, object label = null, string color = null, string shape = "mark")
+    {
+        try
+        {
+            Noted.Draw(squares, label, color, shape);
+        }
+        catch (Exception) // a list of the bot that changes meanwhile, for example: a note never costs a turn
+        {
+        }
+    }
+
+    /// <summary>Tags the match with a word of at most 24 characters, such as an opening's name: at most 8 for a move.</summary>
+    public static void Tag(string word)
+    {
+        Noted.Tag(word);
+    }
+
     private static List<Result> Run(Settings settings, TurnBot bot, Terminal console)
     {
         Restarted before = Restarted.Of(settings.Variable(Restarted.Variable));
@@ -362,6 +401,15 @@ public static class Getstep
     internal const int MaxMs = 24 * 3600 * 1000;
     internal const int NonceDigits = 32;
     internal const int MacDigits = 64;
+    internal const int NotesBytes = 3584; // of 4,096 of a frame: the longest move of a game takes 400
+    internal const int MaxSaid = 1000; // characters
+    internal const int MaxDrawings = 64;
+    internal const int MaxSquares = 64;
+    internal const int MaxArrow = 16; // squares
+    internal const int MaxSide = 128; // rows and columns
+    internal const int MaxLabel = 8;
+    internal const int MaxTags = 8; // of a move
+    internal const int MaxTag = 24;
 
     private static readonly Encoding StrictUtf8 = new UTF8Encoding(false, true); // it refuses what is not UTF-8
 
@@ -555,6 +603,14 @@ public static class Getstep
                 frame[i] = unchecked((byte)(length >> 8 * (HeaderBytes - 1 - i)));
             }
             return frame;
+        }
+
+        /// <summary>Returns the bytes that a value takes on the wire.</summary>
+        public static int Size(object value)
+        {
+            var encoder = new Encoder();
+            encoder.Value(value, 2); // in a message, in its notes
+            return encoder.written.Count;
         }
 
         private void Value(object value, int containersAround)
@@ -1348,10 +1404,31 @@ public static class Getstep
             }
         }
 
-        /// <summary>Returns text for a field of a message: valid Unicode of at most MaxText characters.</summary>
-        public static string Sendable(string text)
+        /// <summary>Returns text for a field of a message: valid Unicode of at most so many characters.</summary>
+        public static string Sendable(string text, int most = MaxText)
         {
-            return string.Concat(CodePoints(text).Take(MaxText).Select(c => c >= 0xd800 && c <= 0xdfff ? "?" : Character(c)));
+            return string.Concat(CodePoints(text).Take(most).Select(c => c >= 0xd800 && c <= 0xdfff ? "?" : Character(c)));
+        }
+
+        /// <summary>Returns the start of a text: at most so many characters, and bytes of UTF-8.</summary>
+        public static string Cut(string text, int characters, int bytes)
+        {
+            if (text.Length <= characters && 3 * text.Length <= bytes)
+            {
+                return text;
+            }
+            int end = 0, charactersLeft = characters, bytesLeft = bytes;
+            foreach (int c in CodePoints(text))
+            {
+                charactersLeft--;
+                bytesLeft -= c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+                if (charactersLeft < 0 || bytesLeft < 0)
+                {
+                    break;
+                }
+                end += c < 0x10000 ? 1 : 2;
+            }
+            return text.Substring(0, end);
         }
 
         /// <summary>Returns a time for people: "0.8 ms", "35 ms", "0.35 s", "20 s".</summary>
@@ -2448,6 +2525,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public string Problem { get; } // for the bot's author, or null
         public double Ms { get; }
         public bool Resigns { get; private set; } // the bot gives up the match
+        public IDictionary Notes { get; set; } // of the move, or null
 
         public static Call Resign(string problem)
         {
@@ -2612,6 +2690,18 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         public Call CallBot(Question question)
         {
+            Noted.Begin(question.Ask.Board);
+            Call call = ResultOf(question);
+            if (Noted.End())
+            {
+                int bytes = Encoder.Frame(AnswerOf(MaxId, call)).Length - HeaderBytes + 6; // with the key "notes"
+                call.Notes = Noted.Take(MaxClientFrame - bytes);
+            }
+            return call;
+        }
+
+        private Call ResultOf(Question question)
+        {
             Message ask = question.Ask;
             var watch = Stopwatch.StartNew();
             try
@@ -2678,6 +2768,21 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         }
     }
 
+    /// <summary>Returns the message that answers a question with the result of its call.</summary>
+    internal static IDictionary AnswerOf(int id, Call call)
+    {
+        if (call.Resigns)
+        {
+            return Resign(id);
+        }
+        IDictionary message = call.Error != null ? Raised(id, call.Error) : Step(id, call.Move);
+        if (call.Notes != null)
+        {
+            message.Add("notes", call.Notes);
+        }
+        return message;
+    }
+
     internal static IDictionary Step(int id, object move)
     {
         return new Dictionary<string, object> { { "type", "step" }, { "id", id }, { "move", move } };
@@ -2705,6 +2810,325 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             message.Add("dialled", dialled);
         }
         return message;
+    }
+
+    // --- notes of a move (protocol.md, "Notes of a move") ------------------------------------------------------------
+
+    private static readonly Notes Noted = new Notes(new Terminal().Warn);
+
+    /// <summary>
+    /// Collects what a bot notes while it computes a move, from any thread. What is wrong or too much is dropped, and the
+    /// author reads so once for each kind of mistake.
+    /// </summary>
+    internal sealed class Notes
+    {
+        private static readonly string[] Shapes = { "mark", "arrow", "region", "domino" };
+        private static readonly string[] Colors =
+            { "black", "white", "blue", "orange", "red", "green", "yellow", "purple", "grey" };
+
+        private readonly object guard = new object(); // of all below
+        private readonly Action<string> warn;
+        private readonly HashSet<string> mistakes = new HashSet<string>();
+        private readonly List<object> drawings = new List<object>();
+        private readonly List<string> tags = new List<string>();
+        private int rows = -1; // of the board of the open question; -1: no move is computed
+        private int columns;
+        private string said = "";
+        private double? estimate;
+
+        public Notes(Action<string> warn)
+        {
+            this.warn = warn;
+        }
+
+        /// <summary>Begins a move.</summary>
+        public void Begin(int[][] board)
+        {
+            lock (guard)
+            {
+                Clear();
+                rows = board.Length;
+                columns = 0;
+                foreach (int[] row in board)
+                {
+                    columns = Math.Max(columns, row.Length);
+                }
+            }
+        }
+
+        public void Say(string text)
+        {
+            lock (guard)
+            {
+                if (!IsOpen())
+                {
+                    return;
+                }
+                if (text == null)
+                {
+                    Mistake("text", "say takes a text, others are dropped: null");
+                    return;
+                }
+                if (text.Length == 0)
+                {
+                    return;
+                }
+                string line = Text.Sendable(text, MaxSaid + 1);
+                string all = said.Length == 0 ? line : said + "\n" + line;
+                if (Text.Cut(all, MaxSaid, MaxTextBytes) == all)
+                {
+                    said = all;
+                }
+                else
+                {
+                    Mistake("said", "say takes 1,000 characters and 2,000 bytes for a move, longer texts are dropped");
+                }
+            }
+        }
+
+        public void Estimate(double value)
+        {
+            lock (guard)
+            {
+                if (!IsOpen())
+                {
+                    return;
+                }
+                if (value >= -1 && value <= 1)
+                {
+                    estimate = value;
+                }
+                else
+                {
+                    string given = value.ToString(CultureInfo.InvariantCulture);
+                    Mistake("estimate", $"estimate takes a number from -1 (you lose) to 1 (you win), others are dropped: {given}");
+                }
+            }
+        }
+
+        public void Draw(object squares, object label, string color, string shape)
+        {
+            lock (guard)
+            {
+                if (!IsOpen())
+                {
+                    return;
+                }
+                if (!Shapes.Contains(shape))
+                {
+                    string shapes = string.Join(", ", Shapes);
+                    Mistake("shape", $"draw takes the shapes {shapes}, others are dropped: {Text.Shown(shape)}");
+                }
+                else if (color != null && !Colors.Contains(color))
+                {
+                    string colors = string.Join(", ", Colors);
+                    Mistake("color", $"draw takes the colours {colors}, others are dropped: {Text.Shown(color)}");
+                }
+                else if (label != null && !(label is string) && !IsNumber(label))
+                {
+                    Mistake("label", $"draw takes a text or a number as a label, others are dropped: {Text.Shown(label)}");
+                }
+                else if (drawings.Count == MaxDrawings)
+                {
+                    Mistake("drawings", $"draw takes {MaxDrawings} drawings for a move, more are dropped");
+                }
+                else if (Flat(squares, shape) is List<int> flat)
+                {
+                    string text = label as string ?? (label == null ? "" : NumberText(Convert.ToDouble(label, CultureInfo.InvariantCulture)));
+                    if (text.Length > 2 * MaxLabel || Text.CodePoints(text).Count() > MaxLabel)
+                    {
+                        Mistake("long label", $"draw takes a label of {MaxLabel} characters, others are dropped: {Text.Shown(label)}");
+                    }
+                    else
+                    {
+                        drawings.Add(new object[] { shape, flat, text.Length == 0 ? null : Text.Sendable(text), color });
+                    }
+                }
+            }
+        }
+
+        public void Tag(string word)
+        {
+            lock (guard)
+            {
+                if (!IsOpen())
+                {
+                    return;
+                }
+                bool isWord = !string.IsNullOrEmpty(word) && word.Length <= 2 * MaxTag && !word.Contains(" ")
+                    && Text.CodePoints(word).Count() <= MaxTag && Text.IsPrintable(word);
+                if (!isWord)
+                {
+                    Mistake("tag", $"tag takes a word of 1 to {MaxTag} characters, others are dropped: {Text.Shown(word)}");
+                }
+                else if (tags.Count == MaxTags && !tags.Contains(word))
+                {
+                    Mistake("tags", $"tag takes {MaxTags} words for a move, more are dropped");
+                }
+                else if (!tags.Contains(word))
+                {
+                    tags.Add(word);
+                }
+            }
+        }
+
+        /// <summary>Ends the move. Returns true if it has notes.</summary>
+        public bool End()
+        {
+            lock (guard)
+            {
+                rows = -1;
+                return said.Length > 0 || estimate != null || drawings.Count > 0 || tags.Count > 0;
+            }
+        }
+
+        private void Clear()
+        {
+            said = "";
+            estimate = null;
+            drawings.Clear();
+            tags.Clear();
+        }
+
+        /// <summary>Returns the notes of the move, in at most so many bytes, or null if none of them fit.</summary>
+        public IDictionary Take(int most)
+        {
+            lock (guard)
+            {
+                int left = Math.Min(most, NotesBytes) - Encoder.Size(Map("", 0)) - SaidBytes(said);
+                int drawn = 0;
+                int bytes = 8; // the key "draw" and the longest header of its array
+                foreach (object drawing in drawings)
+                {
+                    bytes += Encoder.Size(drawing);
+                    if (bytes > left)
+                    {
+                        break;
+                    }
+                    drawn++;
+                }
+                string text = said;
+                if (said.Length > 0 && left < 0)
+                {
+                    text = Text.Cut(said, MaxSaid, Encoding.UTF8.GetByteCount(said) + left);
+                    left += SaidBytes(said) - SaidBytes(text);
+                }
+                if (drawn < drawings.Count || text != said)
+                {
+                    Mistake("room", $"the notes of a move have {NotesBytes} bytes, and less beside a long move;"
+                        + " what does not fit is dropped");
+                }
+                IDictionary notes = Map(text, drawn);
+                return left < 0 || notes.Count == 0 ? null : notes;
+            }
+        }
+
+        private static int SaidBytes(string text)
+        {
+            return text.Length == 0 ? 0 : 4 + Encoder.Size(text); // with the key "say"
+        }
+
+        private IDictionary Map(string text, int drawn)
+        {
+            var notes = new Dictionary<string, object>();
+            if (text.Length > 0)
+            {
+                notes.Add("say", text);
+            }
+            if (estimate != null)
+            {
+                notes.Add("estimate", estimate.Value);
+            }
+            if (drawn > 0)
+            {
+                notes.Add("draw", drawings.GetRange(0, drawn));
+            }
+            if (tags.Count > 0)
+            {
+                notes.Add("tags", tags.ToArray());
+            }
+            return notes;
+        }
+
+        /// <summary>Returns the squares of a drawing as row, column, row, column, and so on; null if they are wrong.</summary>
+        private List<int> Flat(object given, string shape)
+        {
+            int least = shape == "arrow" || shape == "domino" ? 2 : 1;
+            int most = shape == "arrow" ? MaxArrow : shape == "domino" ? 2 : MaxSquares;
+            object[] items = given is int[] ? new[] { given }
+                : given is IEnumerable several && !(given is string) ? several.Cast<object>().Take(most + 1).ToArray()
+                : new object[0];
+            if (items.Length < least || items.Length > most || !items.All(item => item is int[] square && square.Length == 2))
+            {
+                string many = least == most ? $"{most}" : $"{least} to {most}";
+                Mistake(shape, $"draw takes {{row, column}} or several of them, {many} for the shape {shape}, others are"
+                    + $" dropped: {Text.Shown(given)}");
+                return null;
+            }
+            List<int> flat = items.SelectMany(item => (int[])item).ToList();
+            for (int i = 0; i < flat.Count; i += 2)
+            {
+                int row = flat[i], column = flat[i + 1];
+                if (row < 0 || column < 0 || row >= Math.Min(rows, MaxSide) || column >= Math.Min(columns, MaxSide))
+                {
+                    Mistake("board", $"draw takes squares of the board, which has {rows} rows and {columns} columns, others"
+                        + $" are dropped: {row}, {column}");
+                    return null;
+                }
+            }
+            return flat;
+        }
+
+        private static bool IsNumber(object value)
+        {
+            return value is IConvertible number && number.GetTypeCode() >= TypeCode.SByte && number.GetTypeCode() <= TypeCode.Decimal;
+        }
+
+        /// <summary>Returns a number as "%.3g" of other languages, with fewer digits if it is longer than a label.</summary>
+        public static string NumberText(double number)
+        {
+            if (double.IsNaN(number) || double.IsInfinity(number))
+            {
+                return double.IsNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
+            }
+            string text = "";
+            for (int digits = 3; digits > 0; digits--)
+            {
+                string[] parts = number.ToString("E" + (digits - 1), CultureInfo.InvariantCulture).Split('E');
+                int power = int.Parse(parts[1], CultureInfo.InvariantCulture);
+                text = power < -4 || power >= digits
+                    ? Shortest(parts[0]) + "e" + power.ToString("+00;-00", CultureInfo.InvariantCulture)
+                    : Shortest(number.ToString("F" + (digits - 1 - power), CultureInfo.InvariantCulture));
+                if (text.Length <= MaxLabel)
+                {
+                    break;
+                }
+            }
+            return text;
+        }
+
+        private static string Shortest(string digits)
+        {
+            return digits.Contains(".") ? digits.TrimEnd('0').TrimEnd('.') : digits;
+        }
+
+        private bool IsOpen()
+        {
+            if (rows < 0)
+            {
+                Mistake("outside", "say, estimate, draw and tag belong to a move that is computed; calls before and after are"
+                    + " dropped");
+            }
+            return rows >= 0;
+        }
+
+        private void Mistake(string kind, string line)
+        {
+            if (mistakes.Add(kind))
+            {
+                warn("getstep: " + line + ". This is said once.");
+            }
+        }
     }
 
     // --- a bot that does not return (protocol.md, "The conversation") --------------------------------------------
@@ -3480,7 +3904,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             if (question.Call != null)
             {
-                connection.Send(AnswerTo(question));
+                connection.Send(AnswerOf(question.Ask.Id, question.Call));
                 connection.Conversation.State = State.Match;
                 open = false;
                 question.Match.Moves += !question.Answered && question.Call.Error == null && !question.Call.Resigns ? 1 : 0;
@@ -3490,16 +3914,6 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 worker.Start(question);
             }
-        }
-
-        private static IDictionary AnswerTo(Question question)
-        {
-            Call call = question.Call;
-            if (call.Resigns)
-            {
-                return Resign(question.Ask.Id);
-            }
-            return call.Error != null ? Raised(question.Ask.Id, call.Error) : Step(question.Ask.Id, call.Move);
         }
 
         /// <summary>Takes the result of a call that has returned.</summary>
@@ -3527,7 +3941,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             else if (done.AskedOn == connection && goodbye == null)
             {
-                connection.Send(AnswerTo(done)); // a late answer shows the server that the bot is alive
+                connection.Send(AnswerOf(done.Ask.Id, done.Call)); // a late answer shows the server that the bot is alive
                 console.Warn(late + "; the turn was already over, so the answer changes nothing");
             }
         }

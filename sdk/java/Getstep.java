@@ -27,7 +27,10 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.lang.reflect.Array;
+import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.math.MathContext;
+import java.math.RoundingMode;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -73,6 +76,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
@@ -241,6 +245,56 @@ public final class Getstep {
         return Arrays.asList(String.valueOf(colour), Arrays.asList(row1, column1), Arrays.asList(row2, column2));
     }
 
+    // Notes of a move: what the bot thinks, for its author and the replay. They cost microseconds and never a turn; what is
+    // wrong or too much is dropped, and the terminal says so once. Any thread may call these while a move is computed.
+
+    /** Says something about the move; several texts are put below each other: at most 1,000 characters. */
+    public static void say(String text) {
+        NOTES.say(text);
+    }
+
+    /** Says how likely this bot wins, from -1 (it loses) to 1 (it wins). The last call for a move counts. */
+    public static void estimate(double value) {
+        NOTES.estimate(value);
+    }
+
+    /** Marks squares on the board of the replay; see {@link #draw(Object, Object, String, String)}. */
+    public static void draw(Object squares) {
+        draw(squares, null);
+    }
+
+    /** Marks squares, with a label; see {@link #draw(Object, Object, String, String)}. */
+    public static void draw(Object squares, Object label) {
+        draw(squares, label, null);
+    }
+
+    /** Marks squares, with a label, in a colour; see {@link #draw(Object, Object, String, String)}. */
+    public static void draw(Object squares, Object label, String color) {
+        draw(squares, label, color, "mark");
+    }
+
+    /**
+     * Draws on the board of the replay, at most 64 times for a move.
+     *
+     * @param squares an int[] {row, column}, or an int[][] or a list of these, at most 64
+     * @param label a text of at most 8 characters, or a number; null for none
+     * @param color "black", "white", "blue", "orange", "red", "green", "yellow", "purple" or "grey"; null for that of the
+     *     bot's own side
+     * @param shape "mark" or "region"; "arrow" along 2 to 16 squares, or "domino" on 2
+     */
+    public static void draw(Object squares, Object label, String color, String shape) {
+        try {
+            NOTES.draw(squares, label, color, shape);
+        } catch (RuntimeException unreadable) {
+            // a list of the bot that changes meanwhile, for example
+        }
+    }
+
+    /** Tags the match with a word of at most 24 characters, such as the name of an opening: at most 8 for a move. */
+    public static void tag(String word) {
+        NOTES.tag(word);
+    }
+
     private static List<Result> run(Settings settings, TurnBot bot, Console console) throws SetupError, Refused {
         Restarted before = Restarted.of(settings.variable(Restarted.VARIABLE));
         if (before != null) {
@@ -387,6 +441,15 @@ public final class Getstep {
     static final int MAX_MS = 24 * 3600 * 1000;
     static final int NONCE_DIGITS = 32;
     static final int MAC_DIGITS = 64;
+    static final int NOTES_BYTES = 3584; // of 4,096 of a frame: the longest move of a game takes 400
+    static final int MAX_SAID = 1000; // characters
+    static final int MAX_DRAWINGS = 64;
+    static final int MAX_SQUARES = 64;
+    static final int MAX_ARROW = 16; // squares
+    static final int MAX_SIDE = 128; // rows and columns
+    static final int MAX_LABEL = 8;
+    static final int MAX_TAGS = 8; // of a move
+    static final int MAX_TAG = 24;
 
     // --- msgpack -------------------------------------------------------------------------------------------------
 
@@ -572,6 +635,13 @@ public final class Getstep {
                 frame[i] = (byte) (length >> 8 * (HEADER_BYTES - 1 - i));
             }
             return frame;
+        }
+
+        /** Returns the bytes that a value takes on the wire. */
+        static int size(Object value) throws NotSendable {
+            Encoder encoder = new Encoder();
+            encoder.value(value, 2); // in a message, in its notes
+            return encoder.out.size();
         }
 
         private void value(Object value, int containersAround) throws NotSendable {
@@ -1237,10 +1307,33 @@ public final class Getstep {
 
         /** Returns text for a field of a message: valid Unicode of at most MAX_TEXT characters. */
         static String sendable(String text) {
+            return sendable(text, MAX_TEXT);
+        }
+
+        /** Returns valid Unicode of at most {@code most} characters. */
+        static String sendable(String text, int most) {
             StringBuilder valid = new StringBuilder();
-            text.codePoints().limit(MAX_TEXT).forEach(c ->
+            text.codePoints().limit(most).forEach(c ->
                     valid.appendCodePoint(c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE ? '?' : c));
             return valid.toString();
+        }
+
+        /** Returns the start of a text: at most so many characters, and bytes of UTF-8. */
+        static String cut(String text, int characters, int bytes) {
+            if (text.length() <= characters && 3 * text.length() <= bytes) {
+                return text;
+            }
+            int end = 0;
+            int bytesLeft = bytes;
+            for (int n = 0; n < characters && end < text.length(); n++) {
+                int c = text.codePointAt(end);
+                bytesLeft -= c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+                if (bytesLeft < 0) {
+                    break;
+                }
+                end += Character.charCount(c);
+            }
+            return text.substring(0, end);
         }
 
         /** Returns a time for people: "0.8 ms", "35 ms", "0.35 s", "20 s". */
@@ -2161,6 +2254,7 @@ public final class Getstep {
         final String problem; // for the bot's author, or null
         final double ms;
         boolean resigns; // the bot gives up the match
+        Map<String, Object> notes; // of the move, or null
 
         Call(Object move, String error, String problem, double ms) {
             this.move = move;
@@ -2280,6 +2374,20 @@ public final class Getstep {
         }
 
         private Call call(Question question) {
+            NOTES.begin(question.ask.board);
+            Call call = result(question);
+            if (NOTES.end() && call != OUT_OF_MEMORY) {
+                try {
+                    int bytes = Encoder.frame(answerOf(MAX_ID, call)).length - HEADER_BYTES + 6; // with the key "notes"
+                    call.notes = NOTES.take(MAX_CLIENT_FRAME - bytes);
+                } catch (NotSendable | OutOfMemoryError error) {
+                    // the answer goes without notes
+                }
+            }
+            return call;
+        }
+
+        private Call result(Question question) {
             long started = System.nanoTime();
             try {
                 Message ask = question.ask;
@@ -2348,6 +2456,18 @@ public final class Getstep {
         }
     }
 
+    /** Returns the message that answers a question with the result of its call. */
+    private static Map<String, Object> answerOf(int id, Call call) {
+        if (call.resigns) {
+            return resign(id);
+        }
+        Map<String, Object> message = call.error != null ? raised(id, call.error) : step(id, call.move);
+        if (call.notes != null) {
+            message.put("notes", call.notes);
+        }
+        return message;
+    }
+
     static Map<String, Object> step(int id, Object move) {
         Map<String, Object> message = new LinkedHashMap<>();
         message.put("type", "step");
@@ -2384,6 +2504,262 @@ public final class Getstep {
             message.put("dialled", dialled);
         }
         return message;
+    }
+
+    // --- notes of a move (protocol.md, "Notes of a move") ------------------------------------------------------------
+
+    private static final Notes NOTES = new Notes(new Console()::warn);
+
+    /**
+     * Collects what a bot notes while it computes a move, from any thread. What is wrong or too much is dropped, and the
+     * author reads so once for each kind of mistake. It never throws.
+     */
+    static final class Notes {
+        private static final Set<String> SHAPES = new LinkedHashSet<>(Arrays.asList("mark", "arrow", "region", "domino"));
+        private static final Set<String> COLORS = new LinkedHashSet<>(
+                Arrays.asList("black", "white", "blue", "orange", "red", "green", "yellow", "purple", "grey"));
+
+        private final Consumer<String> warn;
+        private final Set<String> mistakes = new HashSet<>();
+        private final List<Object> drawings = new ArrayList<>();
+        private final Set<String> tags = new LinkedHashSet<>();
+        private int rows = -1; // of the board of the open question; -1: no move is computed
+        private int columns;
+        private String said;
+        private Double estimate;
+
+        Notes(Consumer<String> warn) {
+            this.warn = warn;
+        }
+
+        /** Begins a move. */
+        synchronized void begin(int[][] board) {
+            clear();
+            rows = board.length;
+            columns = 0;
+            for (int[] row : board) {
+                columns = Math.max(columns, row.length);
+            }
+        }
+
+        synchronized void say(String text) {
+            if (!open()) {
+                return;
+            }
+            if (text == null) {
+                mistake("text", "say takes a text, others are dropped: null");
+                return;
+            }
+            if (text.isEmpty()) {
+                return;
+            }
+            String line = Text.sendable(text, MAX_SAID + 1);
+            String all = said == null ? line : said + "\n" + line;
+            if (Text.cut(all, MAX_SAID, MAX_TEXT_BYTES).equals(all)) {
+                said = all;
+            } else {
+                mistake("said", "say takes 1,000 characters and 2,000 bytes for a move, longer texts are dropped");
+            }
+        }
+
+        synchronized void estimate(double value) {
+            if (!open()) {
+                return;
+            }
+            if (value >= -1 && value <= 1) {
+                estimate = value;
+            } else {
+                mistake("estimate", "estimate takes a number from -1 (you lose) to 1 (you win), others are dropped: " + value);
+            }
+        }
+
+        synchronized void draw(Object squares, Object label, String color, String shape) {
+            if (!open()) {
+                return;
+            }
+            if (!SHAPES.contains(shape)) {
+                mistake("shape", "draw takes the shapes " + String.join(", ", SHAPES) + ", others are dropped: "
+                        + Text.shown(shape));
+            } else if (color != null && !COLORS.contains(color)) {
+                mistake("color", "draw takes the colours " + String.join(", ", COLORS) + ", others are dropped: "
+                        + Text.shown(color));
+            } else if (label != null && !(label instanceof String) && !(label instanceof Number)) {
+                mistake("label", "draw takes a text or a number as a label, others are dropped: " + Text.shown(label));
+            } else if (drawings.size() == MAX_DRAWINGS) {
+                mistake("drawings", "draw takes " + MAX_DRAWINGS + " drawings for a move, more are dropped");
+            } else {
+                List<Integer> flat = flat(squares, shape);
+                String text = label instanceof Number ? numberText(((Number) label).doubleValue()) : (String) label;
+                if (flat != null && text != null && text.codePointCount(0, text.length()) > MAX_LABEL) {
+                    mistake("long label", "draw takes a label of " + MAX_LABEL + " characters, others are dropped: "
+                            + Text.shown(label));
+                } else if (flat != null) {
+                    text = text == null || text.isEmpty() ? null : Text.sendable(text);
+                    drawings.add(Arrays.asList(shape, flat, text, color));
+                }
+            }
+        }
+
+        synchronized void tag(String word) {
+            if (!open()) {
+                return;
+            }
+            if (word == null || word.isEmpty() || word.length() > 2 * MAX_TAG || word.codePointCount(0, word.length()) > MAX_TAG
+                    || word.indexOf(' ') >= 0 || !Text.escape(word).equals(word)) {
+                mistake("tag", "tag takes a word of 1 to " + MAX_TAG + " characters, others are dropped: " + Text.shown(word));
+            } else if (tags.size() < MAX_TAGS || tags.contains(word)) {
+                tags.add(word);
+            } else {
+                mistake("tags", "tag takes " + MAX_TAGS + " words for a move, more are dropped");
+            }
+        }
+
+        /** Ends the move. Returns true if it has notes. */
+        synchronized boolean end() {
+            rows = -1;
+            return said != null || estimate != null || !drawings.isEmpty() || !tags.isEmpty();
+        }
+
+        private void clear() {
+            said = null;
+            estimate = null;
+            drawings.clear();
+            tags.clear();
+        }
+
+        /** Returns the notes of the move, in at most {@code most} bytes, or null if none of them fit. */
+        synchronized Map<String, Object> take(int most) throws NotSendable {
+            int room = Math.min(most, NOTES_BYTES);
+            int left = room - Encoder.size(map(null, 0)) - (said == null ? 0 : 4 + Encoder.size(said));
+            int drawn = 0;
+            int bytes = 8; // the key "draw" and the longest header of its array
+            for (Object drawing : drawings) {
+                bytes += Encoder.size(drawing);
+                if (bytes > left) {
+                    break;
+                }
+                drawn++;
+            }
+            String text = said;
+            if (said != null && left < 0) {
+                text = Text.cut(said, MAX_SAID, said.getBytes(StandardCharsets.UTF_8).length + left);
+                text = text.isEmpty() ? null : text;
+                left += text == null ? 4 + Encoder.size(said) : Encoder.size(said) - Encoder.size(text);
+            }
+            if (drawn < drawings.size() || !Objects.equals(text, said)) {
+                mistake("room", "the notes of a move have " + NOTES_BYTES
+                        + " bytes, and less beside a long move; what does not fit is dropped");
+            }
+            Map<String, Object> notes = map(text, drawn);
+            return left < 0 || notes.isEmpty() ? null : notes;
+        }
+
+        private Map<String, Object> map(String text, int drawn) {
+            Map<String, Object> notes = new LinkedHashMap<>();
+            if (text != null) {
+                notes.put("say", text);
+            }
+            if (estimate != null) {
+                notes.put("estimate", estimate);
+            }
+            if (drawn > 0) {
+                notes.put("draw", new ArrayList<>(drawings.subList(0, drawn)));
+            }
+            if (!tags.isEmpty()) {
+                notes.put("tags", new ArrayList<>(tags));
+            }
+            return notes;
+        }
+
+        /** Returns the squares of a drawing as row, column, row, column, and so on; null if they are wrong. */
+        private List<Integer> flat(Object given, String shape) {
+            int least = shape.equals("arrow") || shape.equals("domino") ? 2 : 1;
+            int most = shape.equals("arrow") ? MAX_ARROW : shape.equals("domino") ? 2 : MAX_SQUARES;
+            int[] single = square(given);
+            Object[] items = single != null ? new Object[] {single}
+                    : given instanceof Object[] ? (Object[]) given
+                    : given instanceof List && ((List<?>) given).size() <= most ? ((List<?>) given).toArray() : new Object[0];
+            List<Integer> flat = new ArrayList<>();
+            for (int i = 0; i < items.length && items.length <= most; i++) {
+                int[] square = square(items[i]);
+                if (square == null) {
+                    flat.clear();
+                    break;
+                }
+                flat.add(square[0]);
+                flat.add(square[1]);
+            }
+            if (flat.size() < 2 * least) {
+                mistake(shape, "draw takes {row, column} or several of them, " + (least == most ? "" : least + " to ") + most
+                        + " for the shape " + shape + ", others are dropped: " + Text.shown(given));
+                return null;
+            }
+            for (int i = 0; i < flat.size(); i += 2) {
+                int row = flat.get(i);
+                int column = flat.get(i + 1);
+                if (row < 0 || column < 0 || row >= Math.min(rows, MAX_SIDE) || column >= Math.min(columns, MAX_SIDE)) {
+                    mistake("board", "draw takes squares of the board, which has " + rows + " rows and " + columns
+                            + " columns, others are dropped: " + row + ", " + column);
+                    return null;
+                }
+            }
+            return flat;
+        }
+
+        /** Returns a square that is given as an int[], or as a list of two integers; else null. */
+        private static int[] square(Object given) {
+            if (given instanceof int[]) {
+                return ((int[]) given).length == 2 ? ((int[]) given).clone() : null;
+            }
+            if (!(given instanceof List) || ((List<?>) given).size() != 2) {
+                return null;
+            }
+            Object row = ((List<?>) given).get(0);
+            Object column = ((List<?>) given).get(1);
+            boolean whole = (row instanceof Integer || row instanceof Long) && (column instanceof Integer || column instanceof Long);
+            // what is beyond an int is beyond every board
+            return whole ? new int[] {clamped(row), clamped(column)} : null;
+        }
+
+        private static int clamped(Object number) {
+            return (int) Math.max(-1, Math.min(Integer.MAX_VALUE, ((Number) number).longValue()));
+        }
+
+        /** Returns a number as "%.3g" of other languages, with fewer digits if it is longer than a label. */
+        static String numberText(double number) {
+            if (Double.isNaN(number) || Double.isInfinite(number)) {
+                return Double.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
+            }
+            String text = "";
+            for (int digits = 3; digits > 0; digits--) {
+                BigDecimal rounded = new BigDecimal(number).round(new MathContext(digits, RoundingMode.HALF_EVEN));
+                int power = number == 0 ? 0 : rounded.precision() - rounded.scale() - 1;
+                BigDecimal shortest = rounded.stripTrailingZeros();
+                if (power < -4 || power >= digits) {
+                    String mantissa = shortest.movePointLeft(power).toPlainString();
+                    text = mantissa + "e" + (power < 0 ? "-" : "+") + (Math.abs(power) < 10 ? "0" : "") + Math.abs(power);
+                } else {
+                    text = shortest.signum() == 0 ? "0" : shortest.toPlainString();
+                }
+                if (text.length() <= MAX_LABEL) {
+                    break;
+                }
+            }
+            return text;
+        }
+
+        private boolean open() {
+            if (rows < 0) {
+                mistake("outside", "say, estimate, draw and tag belong to a move that is computed; calls before and after are dropped");
+            }
+            return rows >= 0;
+        }
+
+        private void mistake(String kind, String line) {
+            if (mistakes.add(kind)) {
+                warn.accept("getstep: " + line + ". This is said once.");
+            }
+        }
     }
 
     // --- a bot that does not return (protocol.md, "The conversation") --------------------------------------------
@@ -3120,7 +3496,7 @@ public final class Getstep {
                 return;
             }
             if (question.call != null) {
-                connection.send(answerTo(question));
+                connection.send(answerOf(question.ask.id, question.call));
                 connection.conversation.state = State.MATCH;
                 open = false;
                 if (!question.answered && question.call.error == null && !question.call.resigns) {
@@ -3130,14 +3506,6 @@ public final class Getstep {
             } else if (!question.started && worker.current() == null) {
                 worker.start(question);
             }
-        }
-
-        private static Map<String, Object> answerTo(Question question) {
-            Call call = question.call;
-            if (call.resigns) {
-                return resign(question.ask.id);
-            }
-            return call.error != null ? raised(question.ask.id, call.error) : step(question.ask.id, call.move);
         }
 
         /** Takes the result of a call that has returned. */
@@ -3159,7 +3527,7 @@ public final class Getstep {
                 console.warn(late + "; the match was already over, so the answer was not sent");
             } else if (done.askedOn == connection && goodbye == null) {
                 try { // a late answer shows the server that the bot is alive
-                    connection.send(answerTo(done));
+                    connection.send(answerOf(done.ask.id, done.call));
                     console.warn(late + "; the turn was already over, so the answer changes nothing");
                 } catch (ConnectionFailed error) {
                     // the next receive reports it

@@ -62,4 +62,32 @@ export interface Settings {
  */
 export function play(getStep: GetStep, settings?: Settings): Promise<number>;
 
+/** A name in the palette of the boards. */
+export type Color = "black" | "white" | "blue" | "orange" | "red" | "green" | "yellow" | "purple" | "grey";
+
+/** How `draw` draws. */
+export interface Drawing {
+  /** A text of at most 8 characters, or a number. */
+  label?: string | number | null;
+  /** By default that of the bot's own side. */
+  color?: Color | null;
+  /** "mark" (the default) or "region"; "arrow" along 2 to 16 squares, or "domino" on 2. */
+  shape?: "mark" | "arrow" | "region" | "domino";
+}
+
+// Notes of a move: what the bot thinks, for its author and the replay. They cost microseconds and never a turn; what is
+// wrong or too much is dropped, and the terminal says so once. Call them in the thread of getStep, while it computes.
+
+/** Say something about the move; several texts are put below each other: at most 1,000 characters. */
+export function say(text: string): void;
+
+/** Say how likely this bot wins, from -1 (it loses) to 1 (it wins). The last call for a move counts. */
+export function estimate(value: number): void;
+
+/** Draw on the board of the replay: on a square, or on up to 64; at most 64 times for a move. */
+export function draw(squares: Square | readonly Square[] | readonly (readonly number[])[], options?: Drawing): void;
+
+/** Tag the match with a word of at most 24 characters, such as the name of an opening: at most 8 for a move. */
+export function tag(word: string): void;
+
 export const VERSION: string;

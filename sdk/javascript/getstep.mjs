@@ -44,6 +44,17 @@ const MAX_MS = 86_400_000;
 const MAX_CELL = 2 ** 31 - 1;
 const NONCE_DIGITS = 32;
 const MAC_DIGITS = 64;
+const NOTES_BYTES = 3584; // of 4,096 of a frame: the longest move of a game takes 400
+const MAX_SAID = 1000; // characters
+const MAX_DRAWINGS = 64;
+const MAX_SQUARES = 64;
+const MAX_ARROW = 16; // squares
+const MAX_SIDE = 128; // rows and columns
+const MAX_LABEL = 8;
+const MAX_TAGS = 8; // of a move
+const MAX_TAG = 24;
+const SHAPES = ["mark", "arrow", "region", "domino"];
+const COLORS = ["black", "white", "blue", "orange", "red", "green", "yellow", "purple", "grey"];
 
 // --- times, as those of the Python SDK, in milliseconds ------------------------------------------------------------------
 
@@ -1206,6 +1217,216 @@ class Connection {
   }
 }
 
+// --- notes of a move: protocol.md, "Notes of a move" ----------------------------------------------------------------------
+
+/** Return the start of `text`: at most so many characters, and bytes of UTF-8. */
+function cutText(text, characters, bytes) {
+  if (text.length <= characters && 3 * text.length <= bytes) return text;
+  let [charactersLeft, bytesLeft, end] = [characters, bytes, 0];
+  for (const character of text) {
+    charactersLeft -= 1;
+    bytesLeft -= Buffer.byteLength(character);
+    if (charactersLeft < 0 || bytesLeft < 0) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+/** Return a number as "%.3g" of other languages, with fewer digits if it is longer than a label. */
+function numberText(number) {
+  if (!Number.isFinite(number)) return Number.isNaN(number) ? "nan" : number > 0 ? "inf" : "-inf";
+  const short = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
+  let text = "";
+  for (let digits = 3; digits > 0; digits -= 1) {
+    const [mantissa, exponent] = number.toExponential(digits - 1).split("e");
+    const power = Number(exponent);
+    const scientific = `${short(mantissa)}e${power < 0 ? "-" : "+"}${String(Math.abs(power)).padStart(2, "0")}`;
+    text = power < -4 || power >= digits ? scientific : short(number.toFixed(Math.max(0, digits - 1 - power)));
+    if (text.length <= MAX_LABEL) break;
+  }
+  return text;
+}
+
+/** Return the bytes that a value takes on the wire. */
+function packedSize(value) {
+  const encoder = new Encoder();
+  encoder.value(value, 2); // in a message, in its notes
+  return encoder.parts.reduce((bytes, part) => bytes + part.length, 0);
+}
+
+/** Collects what a bot notes while it computes a move. What is wrong or too much is dropped, and the author reads so
+ *  once for each kind of mistake. */
+export class Notes {
+  #rows = -1; // of the board of the open question; -1: no move is computed
+  #columns = 0;
+  #said = null;
+  #estimate = null;
+  #draw = [];
+  #tags = [];
+  #mistakes = new Set();
+
+  constructor(warn) {
+    this.warn = warn;
+  }
+
+  /** Begin a move. */
+  begin(board) {
+    this.#rows = board.length;
+    this.#columns = 0;
+    for (const row of board) if (row.length > this.#columns) this.#columns = row.length;
+  }
+
+  say(text) {
+    if (!this.#open()) return;
+    if (typeof text !== "string") {
+      this.#mistake(`say takes a text, others are dropped: ${shortRepr(text)}`, "text");
+      return;
+    }
+    if (text === "") return;
+    const line = sendableText(text.slice(0, MAX_TEXT_BYTES + 1), MAX_TEXT_BYTES + 1); // more bytes than may be said
+    const all = this.#said === null ? line : `${this.#said}\n${line}`;
+    if (cutText(all, MAX_SAID, MAX_TEXT_BYTES) === all) this.#said = all;
+    else this.#mistake("say takes 1,000 characters and 2,000 bytes for a move, longer texts are dropped", "said");
+  }
+
+  estimate(value) {
+    if (!this.#open()) return;
+    if (typeof value === "number" && value >= -1 && value <= 1) this.#estimate = value;
+    else
+      this.#mistake(
+        `estimate takes a number from -1 (you lose) to 1 (you win), others are dropped: ${shortRepr(value)}`,
+        "estimate",
+      );
+  }
+
+  draw(squares, options) {
+    if (!this.#open()) return;
+    const { label = null, color = null, shape = "mark" } = options ?? {};
+    if (!SHAPES.includes(shape)) {
+      this.#mistake(`draw takes the shapes ${SHAPES.join(", ")}, others are dropped: ${shortRepr(shape)}`, "shape");
+    } else if (color !== null && !COLORS.includes(color)) {
+      this.#mistake(`draw takes the colours ${COLORS.join(", ")}, others are dropped: ${shortRepr(color)}`, "color");
+    } else if (label !== null && typeof label !== "string" && typeof label !== "number") {
+      this.#mistake(`draw takes a text or a number as a label, others are dropped: ${shortRepr(label)}`, "label");
+    } else if (this.#draw.length === MAX_DRAWINGS) {
+      this.#mistake(`draw takes ${MAX_DRAWINGS} drawings for a move, more are dropped`, "drawings");
+    } else {
+      const flat = this.#flat(squares, shape);
+      if (!flat) return;
+      const text = typeof label === "number" ? numberText(label) : sendableText((label ?? "").slice(0, 2 * MAX_LABEL + 1));
+      if (cutText(text, MAX_LABEL, MAX_TEXT_BYTES) === text) this.#draw.push([shape, flat, text || null, color]);
+      else this.#mistake(`draw takes a label of ${MAX_LABEL} characters, others are dropped: ${shortRepr(label)}`, "long label");
+    }
+  }
+
+  tag(word) {
+    if (!this.#open()) return;
+    const isWord = typeof word === "string" && word.length <= 2 * MAX_TAG && /^[^\s\p{C}\p{Z}]+$/u.test(word);
+    if (!isWord || [...word].length > MAX_TAG)
+      this.#mistake(`tag takes a word of 1 to ${MAX_TAG} characters, others are dropped: ${shortRepr(word)}`, "tag");
+    else if (this.#tags.includes(word)) return;
+    else if (this.#tags.length === MAX_TAGS) this.#mistake(`tag takes ${MAX_TAGS} words for a move, more are dropped`, "tags");
+    else this.#tags.push(word);
+  }
+
+  /** End the move. Return true if it has notes. */
+  end() {
+    this.#rows = -1;
+    return this.#said !== null || this.#estimate !== null || this.#draw.length + this.#tags.length > 0;
+  }
+
+  /** Return the notes of the move, in at most `most` bytes, or null if none of them fit. There are none after it. */
+  take(most) {
+    const notes = this.#fitting(Math.min(most, NOTES_BYTES));
+    [this.#said, this.#estimate, this.#draw, this.#tags] = [null, null, [], []];
+    return notes;
+  }
+
+  #fitting(room) {
+    const estimate = this.#estimate === null ? {} : { estimate: new Float(this.#estimate) };
+    const tags = this.#tags.length > 0 ? { tags: this.#tags } : {};
+    let said = this.#said;
+    let left = room - packedSize({ ...estimate, ...tags }) - (said === null ? 0 : 4 + packedSize(said));
+    let drawn = 0;
+    let bytes = 8; // the key "draw" and the longest header of its array
+    for (const drawing of this.#draw) {
+      bytes += packedSize(drawing);
+      if (bytes > left) break;
+      drawn += 1;
+    }
+    if (said !== null && left < 0) {
+      said = cutText(said, MAX_SAID, Buffer.byteLength(said) + left) || null;
+      left += said === null ? 4 + packedSize(this.#said) : packedSize(this.#said) - packedSize(said);
+    }
+    if (drawn < this.#draw.length || said !== this.#said)
+      this.#mistake(
+        `the notes of a move have ${NOTES_BYTES} bytes, and less beside a long move; what does not fit is dropped`,
+        "room",
+      );
+    if (left < 0 || (said === null && !drawn && this.#estimate === null && !this.#tags.length)) return null;
+    const draw = drawn > 0 ? { draw: this.#draw.slice(0, drawn) } : {};
+    return { ...(said === null ? {} : { say: said }), ...estimate, ...draw, ...tags };
+  }
+
+  /** Return the squares of a drawing as [row, column, row, column, ...]; null if they are wrong. */
+  #flat(squares, shape) {
+    const [least, most] = { arrow: [2, MAX_ARROW], domino: [2, 2] }[shape] ?? [1, MAX_SQUARES];
+    const list = isList(squares) && squares.length === 2 && !isList(squares[0]) ? [squares] : squares;
+    const isSquare = (square) => isList(square) && square.length === 2 && Array.from(square).every(Number.isInteger);
+    if (!isList(list) || list.length < least || list.length > most || !Array.from(list).every(isSquare)) {
+      const many = least === most ? most : `${least} to ${most}`;
+      const shown = shortRepr(squares);
+      this.#mistake(`draw takes [row, column] or a list of them, ${many} for the shape ${shape}, others are dropped: ${shown}`, shape);
+      return null;
+    }
+    const isOnBoard = ([row, column]) => row >= 0 && row < this.#rows && column >= 0 && column < this.#columns;
+    const off = Array.from(list).find((square) => !isOnBoard(square) || Math.max(...square) >= MAX_SIDE);
+    if (off) {
+      const size = `${this.#rows} rows and ${this.#columns} columns`;
+      this.#mistake(`draw takes squares of the board, which has ${size}, others are dropped: ${shortRepr(off)}`, "board");
+      return null;
+    }
+    return Array.from(list).flatMap(([row, column]) => [row, column]);
+  }
+
+  #open() {
+    if (this.#rows >= 0) return true;
+    this.#mistake("say, estimate, draw and tag belong to a move that is computed; calls before and after are dropped", "outside");
+    return false;
+  }
+
+  #mistake(line, kind) {
+    if (this.#mistakes.has(kind)) return;
+    this.#mistakes.add(kind);
+    this.warn(`getstep: ${line}. This is said once.`);
+  }
+}
+
+const NOTES = new Notes((line) => writeLine(2, line));
+
+/** Return a function that never throws: a note costs no turn. An argument may be anything, such as a broken proxy. */
+const harmless = (call) => (...args) => {
+  try {
+    call(...args);
+  } catch {
+    // a value that cannot be looked at is no note
+  }
+};
+
+// What each does is in getstep.d.mts.
+export const say = harmless((text) => NOTES.say(text));
+export const estimate = harmless((value) => NOTES.estimate(value));
+export const draw = harmless((squares, options) => NOTES.draw(squares, options));
+export const tag = harmless((word) => NOTES.tag(word));
+
+/** Return the frame of an answer, with the notes of the move that ends with it. */
+export function answerFrame(message, notes = NOTES) {
+  const isNoted = notes.end();
+  const frame = encodeFrame(message);
+  const found = isNoted ? notes.take(MAX_CLIENT_FRAME - (frame.length - 4) - 6) : null; // the header; the key "notes"
+  return found === null ? frame : encodeFrame({ ...message, notes: found });
+}
+
 // --- the bot's thread -----------------------------------------------------------------------------------------------------
 
 /** Return the trace of an error without this file's lines, or its text if it has none. */
@@ -1244,29 +1465,33 @@ function turnOf(start, ask) {
   };
 }
 
-/** Return the result of a call that has thrown. */
-const afterError = (error, ms) => ({ ms, error: sendableText(summaryOf(error)), problem: `getStep threw:\n${traceOf(error)}` });
+/** Return the result of a call without a move that can be sent. */
+function afterError(text, id, ms, problem) {
+  const error = sendableText(text);
+  return { ms, error, raised: answerFrame({ type: "raised", id, error }), problem };
+}
 
 /** Return what the main thread needs to answer with a move. */
 function afterReturn(move, id, game, ms) {
   try {
-    const frame = encodeFrame({ type: "step", id, move });
+    const frame = answerFrame({ type: "step", id, move });
     const missing = move === undefined || move === null;
     const problem = () =>
       `getStep returned ${shortRepr(move)}: is a return missing? It counts as an illegal move.\n${expected(game)}`;
     return { ms, frame, problem: missing ? problem() : "" };
   } catch (error) {
     const text = `getStep returned ${shortRepr(move)}, which cannot be sent: ${summaryOf(error).replace(/^Error: /, "")}`;
-    return { ms, error: sendableText(text), problem: `${text}\n${expected(game)}` };
+    return afterError(text, id, ms, `${text}\n${expected(game)}`);
   }
 }
 
 /** Call the function once. `done` gets the result: at once, unless the function returns a promise. */
 function callBot(getStep, start, ask, done) {
+  NOTES.begin(ask.board);
   const started = performance.now();
   const since = () => performance.now() - started;
   const returned = (move) => done(afterReturn(move, ask.id, start.game, since()));
-  const thrown = (error) => done(afterError(error, since()));
+  const thrown = (error) => done(afterError(summaryOf(error), ask.id, since(), `getStep threw:\n${traceOf(error)}`));
   let move;
   try {
     move = getStep(ask.board, ask.is_black, turnOf(start, ask));
@@ -1711,7 +1936,7 @@ class Client {
     const isOpen = question === this.#question && conversation?.question === ask.id;
     const connected = this.#connection?.isOpen && !this.#goodbye;
     if (connected && (isOpen || (this.#match === match && conversation.mayAnswerLate(ask.id)))) {
-      const frame = result.frame ?? encodeFrame({ type: "raised", id: ask.id, error: result.error });
+      const frame = result.frame ?? result.raised ?? encodeFrame({ type: "raised", id: ask.id, error: result.error });
       this.#connection.send(frame);
       conversation.answered(ask.id);
       if (isOpen) {

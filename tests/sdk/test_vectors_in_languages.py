@@ -14,6 +14,7 @@ of JSON:
     escaped JSON        {"text": ...}
     duration JSON       {"text": ...}
     trace JSON          {"text": ...}: what the author of a bot reads about an error with this text
+    notes JSON          {"frame": HEX, "lines": [...]}: an answer with the notes of some calls; the author's lines
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgpack
 import pytest
 
 from getstep.text import duration, escape_control_chars
-from getstep.wire import RemoteProtocolError, decode
+from getstep.wire import MAX_CLIENT_FRAME, RemoteProtocolError, decode
 from getstep_conformance.client import VECTORS
 from tests.support.languages import DRIVERS, Driver
+from tests.support.noted import BOARD, CASES
 
 Case = tuple[str, dict[str, Any]]
 
@@ -122,6 +125,22 @@ def test_the_trace_of_an_error_is_safe_to_print_and_short(driver: list[str]) -> 
     assert any(r"none against \x1b[2J\u202e" in line for line in lines)
     assert any(r"second\rline xxx" in line for line in lines)
     assert len(answer["text"]) < 20_000
+
+
+def test_notes_are_sent_as_in_python_and_mistakes_are_named_once(driver: list[str]) -> None:
+    given = [{"board": BOARD, "calls": case.calls, "move": case.move} for case in CASES.values()]
+    answers = ask(driver, [f"notes {json.dumps(each)}" for each in given])
+    for (name, case), answer in zip(CASES.items(), answers, strict=True):
+        frame = bytes.fromhex(answer["frame"])
+        assert len(frame) <= 4 + MAX_CLIENT_FRAME
+        assert decode(frame[4:]).get("notes") == case.notes, name
+        notes = {} if case.notes is None else {"notes": case.notes}
+        assert frame[4:] == msgpack.packb({"type": "step", "id": 31, "move": case.move, **notes}), name
+        assert len(answer["lines"]) == len(case.lines), (name, answer["lines"])
+        for line, part in zip(answer["lines"], case.lines, strict=True):
+            assert part in line, name
+            assert line.isprintable()
+            assert len(line) < 400
 
 
 def test_any_bytes_are_decoded_as_in_python_or_refused(driver: list[str]) -> None:

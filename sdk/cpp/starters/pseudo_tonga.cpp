@@ -72,5 +72,6 @@ std::vector<int> GetStep(std::vector<std::vector<int>>& board, bool is_black) {
 
 // With a third parameter, const getstep::Turn& turn, you also get the match number, the opponent's name and last
 // move, and the milliseconds left: turn.match, turn.opponent, turn.last_squares, turn.time_left_ms.
+// GetStep may note what it thinks, for the replay: getstep::say("I take the corner"); getstep::estimate(0.25);
 
 int main(int argc, char** argv) { return getstep::play(argc, argv, GetStep, {"pseudo_tonga"}); }

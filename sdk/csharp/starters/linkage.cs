@@ -113,6 +113,7 @@ public static class MyBot
     // With a third parameter, GetStep(int[][] board, bool isBlack, Getstep.Turn turn), you also get the match number, the
     // opponent's name and last move, and the milliseconds left: turn.Match, turn.Opponent, turn.LastSquares,
     // turn.TimeLeftMs.
+    // GetStep may note what it thinks, for the replay: Getstep.Say("I take the corner"); Getstep.Estimate(0.25);
 
     static void Main(string[] args)
     {

@@ -116,6 +116,7 @@ public class MyBot {
     // With a third parameter, getStep(int[][] board, boolean isBlack, Getstep.Turn turn), you also get the match number,
     // the opponent's name and last move, and the milliseconds left: turn.match, turn.opponent, turn.lastSquares,
     // turn.timeLeftMs.
+    // getStep may note what it thinks, for the replay: Getstep.say("I take the corner"); Getstep.estimate(0.25);
 
     public static void main(String[] args) {
         Getstep.play(args, MyBot::getStep, "hop");

@@ -76,5 +76,6 @@ function getStep(board, isBlack) {
 
 // With a third parameter, getStep(board, isBlack, turn), you also get the match number, the opponent's name and last
 // move, and the milliseconds left: turn.match, turn.opponent, turn.lastMove, turn.timeLeftMs.
+// getStep may note what it thinks, for the replay: the page /javascript shows say, estimate, draw and tag.
 
 import("./getstep.mjs").then(({ play }) => play(getStep, { games: ["hop"] }));

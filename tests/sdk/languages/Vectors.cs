@@ -111,6 +111,49 @@ public static class Vectors
         return Map("messages", types);
     }
 
+    /// <summary>Returns the frame of an answer with the notes of some calls, and what the author reads.</summary>
+    private static object Noted(Dictionary<string, object> given)
+    {
+        var lines = new List<object>();
+        var notes = new Getstep.Notes(lines.Add);
+        var rows = (List<object>)given["board"];
+        notes.Begin(rows.Select(row => ((List<object>)row).Select(cell => (int)(long)cell).ToArray()).ToArray());
+        foreach (List<object> call in (List<object>)given["calls"])
+        {
+            switch ((string)call[0])
+            {
+                case "say":
+                    notes.Say((string)call[1]);
+                    break;
+                case "estimate":
+                    notes.Estimate(Convert.ToDouble(call[1], CultureInfo.InvariantCulture));
+                    break;
+                case "tag":
+                    notes.Tag((string)call[1]);
+                    break;
+                case "end":
+                    notes.End();
+                    break;
+                default:
+                    notes.Draw(Squares(call[1]), call[2], (string)call[3], (string)call[4]);
+                    break;
+            }
+        }
+        var answer = new Getstep.Call(given["move"], null, null, 0);
+        int room = Getstep.MaxClientFrame - Getstep.Encoder.Frame(Getstep.AnswerOf(31, answer)).Length + Getstep.HeaderBytes - 6;
+        answer.Notes = notes.End() ? notes.Take(room) : null;
+        return Map("frame", Hex(Getstep.Encoder.Frame(Getstep.AnswerOf(31, answer))), "lines", lines);
+    }
+
+    /// <summary>Returns squares as a bot gives them.</summary>
+    private static object Squares(object given)
+    {
+        var list = (List<object>)given;
+        return list.All(item => item is long)
+            ? (object)list.Select(item => (int)(long)item).ToArray()
+            : list.Select(Squares).ToList();
+    }
+
     private static object Answer(string command, string argument)
     {
         switch (command)
@@ -164,6 +207,8 @@ public static class Vectors
                 return Map();
             case "conversation":
                 return Conversation((List<object>)data);
+            case "notes":
+                return Noted(map);
             case "escaped":
                 return Map("text", Getstep.Text.Escape((string)data));
             case "trace":

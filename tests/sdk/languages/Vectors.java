@@ -87,6 +87,52 @@ public class Vectors {
         return map("messages", types);
     }
 
+    /** Returns the frame of an answer with the notes of some calls, and what the author reads. */
+    static Object noted(Map<String, Object> given) throws Getstep.NotSendable {
+        List<String> lines = new ArrayList<>();
+        Getstep.Notes notes = new Getstep.Notes(lines::add);
+        List<?> rows = (List<?>) given.get("board");
+        notes.begin(rows.stream().map(Vectors::numbers).toArray(int[][]::new));
+        for (Object item : (List<?>) given.get("calls")) {
+            List<?> call = (List<?>) item;
+            switch ((String) call.get(0)) {
+                case "say":
+                    notes.say((String) call.get(1));
+                    break;
+                case "estimate":
+                    notes.estimate(((Number) call.get(1)).doubleValue());
+                    break;
+                case "tag":
+                    notes.tag((String) call.get(1));
+                    break;
+                case "end":
+                    notes.end();
+                    break;
+                default:
+                    notes.draw(squares((List<?>) call.get(1)), call.get(2), (String) call.get(3), (String) call.get(4));
+            }
+        }
+        Map<String, Object> step = Getstep.step(31, given.get("move"));
+        int room = Getstep.MAX_CLIENT_FRAME - Getstep.Encoder.frame(step).length + Getstep.HEADER_BYTES - 6;
+        Map<String, Object> found = notes.end() ? notes.take(room) : null;
+        if (found != null) {
+            step.put("notes", found);
+        }
+        return map("frame", hex(Getstep.Encoder.frame(step)), "lines", lines);
+    }
+
+    static int[] numbers(Object row) {
+        return ((List<?>) row).stream().mapToInt(cell -> ((Number) cell).intValue()).toArray();
+    }
+
+    /** Returns squares as a bot gives them: one as an array, several as an array of arrays or as a list. */
+    static Object squares(List<?> given) {
+        if (given.stream().allMatch(item -> item instanceof Number)) {
+            return numbers(given);
+        }
+        return given.size() % 2 == 0 ? given : given.stream().map(Vectors::numbers).toArray(int[][]::new);
+    }
+
     static Object answer(String command, String argument) throws Exception {
         switch (command) {
             case "body":
@@ -131,6 +177,8 @@ public class Vectors {
                 return map();
             case "conversation":
                 return conversation((List<?>) data);
+            case "notes":
+                return noted(object(data));
             case "escaped":
                 return map("text", Getstep.Text.escape((String) data));
             case "trace":

@@ -90,6 +90,46 @@ static std::string conversation(const Value& frames) {
     return "{\"messages\":[" + types + "]}";
 }
 
+static int number(const Value& value) { return static_cast<int>(value.as_integer()); }
+
+/// Return the frame of an answer with the notes of some calls, and what the author reads.
+static std::string noted(const Value& given) {
+    std::string lines;
+    Notes collected([&](const std::string& line) { lines += (lines.empty() ? "" : ",") + quoted(line); });
+    getstep::Board board;
+    for (const Value& row : given.find("board")->items()) board.emplace_back(row.items().size());
+    collected.begin(board);
+    for (const Value& call : given.find("calls")->items()) {
+        const std::vector<Value>& values = call.items();
+        const std::string& name = values[0].as_text();
+        if (name == "say") collected.say(values[1].as_text());
+        else if (name == "estimate") collected.estimate(values[1].is(Value::Kind::real) ? values[1].as_real() : number(values[1]));
+        else if (name == "tag") collected.tag(values[1].as_text());
+        else if (name == "end") collected.end();
+        else {
+            getstep::Board squares;
+            for (const Value& square : values[1].items()) {
+                if (square.is(Value::Kind::integer)) {
+                    squares = {{number(square), number(values[1].items()[1])}};
+                    break;
+                }
+                squares.emplace_back();
+                for (const Value& place : square.items()) squares.back().push_back(number(place));
+            }
+            const Value& label = values[2];
+            collected.draw(squares,
+                           label.is(Value::Kind::real)      ? getstep::detail::label_value(label.as_real())
+                           : label.is(Value::Kind::integer) ? getstep::detail::label_value(label.as_integer())
+                                                            : label,
+                           values[3].as_text(), values[4].as_text());
+        }
+    }
+    const Value& move = *given.find("move");
+    const std::size_t room = max_client_frame - (step_frame(31, move).size() - header_bytes) - 6;
+    const std::string frame = collected.end() ? step_frame(31, move, collected.take(room)) : step_frame(31, move);
+    return "{\"frame\":" + quoted(hexed(frame)) + ",\"lines\":[" + lines + "]}";
+}
+
 static std::string answer(const std::string& command, const std::string& argument) {
     if (command == "body") return "{\"value\":" + json(decode_body(unhex(argument))) + "}";
     if (command == "message") {
@@ -126,6 +166,7 @@ static std::string answer(const std::string& command, const std::string& argumen
         return "{\"digest\":" + quoted(hex(digest.data(), digest.size())) + "}";
     }
     if (command == "conversation") return conversation(data);
+    if (command == "notes") return noted(data);
     if (command == "escaped") return "{\"text\":" + quoted(escaped(data.as_text())) + "}";
     if (command == "trace") return "{\"text\":" + quoted(trace_text(data.as_text())) + "}";
     if (command == "duration") return "{\"text\":" + quoted(duration(data.is(Value::Kind::real) ? data.as_real() : static_cast<double>(data.as_integer()))) + "}";

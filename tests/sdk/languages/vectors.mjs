@@ -82,6 +82,21 @@ function nonce(value) {
   return {};
 }
 
+/** Return the frame of an answer with the notes of some calls, and what the author reads. */
+function noted({ board, calls, move }) {
+  const lines = [];
+  const notes = new sdk.Notes((line) => lines.push(line));
+  notes.begin(board);
+  for (const [name, ...given] of calls) {
+    const values = given.map((value) => (value instanceof Float ? value.value : value));
+    if (name === "end") notes.end();
+    else if (name === "draw") notes.draw(values[0], { label: values[1], color: values[2], shape: values[3] });
+    else notes[name](...values);
+  }
+  const frame = sdk.answerFrame({ type: "step", id: 31, move }, notes);
+  return { frame: frame.toString("hex"), lines };
+}
+
 const COMMANDS = {
   body: (argument) => ({ value: sdk.decodeBody(Buffer.from(argument, "hex")) }),
   message: (argument) => ({ message: sdk.checkMessage(sdk.decodeBody(Buffer.from(argument, "hex"))) }),
@@ -102,6 +117,7 @@ const COMMANDS = {
   nonce: (argument) => nonce(parse(argument)),
   sha256: (argument) => ({ digest: createHash("sha256").update(Buffer.from(argument, "hex")).digest("hex") }),
   conversation: (argument) => conversation(parse(argument)),
+  notes: (argument) => noted(parse(argument)),
   escaped: (argument) => ({ text: sdk.escaped(parse(argument)) }),
   trace: (argument) => ({ text: sdk.traceOf(new Error(parse(argument))) }),
   duration: (argument) => ({ text: sdk.duration(Number(argument)) }),
