@@ -20,7 +20,15 @@ import pytest
 from msgspec.structs import asdict
 
 from getstep_engines import GAMES
-from getstep_server.config.contest import PageTable, ProgramsTable, ServerTable, StartTable, TimeTable, load_contest
+from getstep_server.config.contest import (
+    ChallengesTable,
+    PageTable,
+    ProgramsTable,
+    ServerTable,
+    StartTable,
+    TimeTable,
+    load_contest,
+)
 from getstep_server.formats.duel import MOST_PAIRS
 from getstep_server.limits import LOST_ATTEMPTS
 
@@ -322,6 +330,7 @@ def test_the_table_of_all_other_settings_has_their_defaults() -> None:
         "server": ServerTable(),
         "page": PageTable(),
         "programs": ProgramsTable(),
+        "challenges": ChallengesTable(),
         "start": StartTable(),
     }
     assert rows == {

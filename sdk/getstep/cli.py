@@ -1,4 +1,4 @@
-"""The command ``getstep``: rules, new, wrapper, practice, move, analyse, login, check, play, submit."""
+"""The command ``getstep``: rules, new, wrapper, practice, move, analyse, login, check, play, submit, challenge."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from getstep_engines import GAMES
 
 from . import _bot
+from ._challenge_command import CHALLENGE_HELP, challenge
 from ._check import check
 from ._errors import BotError, GetstepError, SetupError, error_text
 from ._login_command import LOGIN_HELP, LOGOUT_HELP, login, logout
@@ -403,6 +404,15 @@ def _parser() -> argparse.ArgumentParser:
             formatter_class=verbatim,
         )
     )
+    asking = commands.add_parser(
+        "challenge",
+        help="ask for a friendly match against another team of an arena",
+        description=CHALLENGE_HELP,
+        formatter_class=verbatim,
+    )
+    asking.add_argument("opponent", metavar="TEAM", help="the other team: its id, its name or the beginning of it")
+    add_connection(asking, f"the port of the host's live page (default {PAGE_PORT})")
+    asking.set_defaults(run=challenge)
     return parser
 
 

@@ -386,6 +386,28 @@ class DecisionTaken:
 
 
 @dataclass(frozen=True, slots=True)
+class FriendlyStarted(Notice):
+    """A friendly match of an arena has begun, which counts nowhere."""
+
+    logged = "friendly_started"
+
+    match: Match
+
+    def text(self, names: Names, /) -> str:
+        return f"Friendly match {names.match(self.match)}; it counts nowhere"
+
+
+@dataclass(frozen=True, slots=True)
+class FriendlyEnded(Notice):
+    """A friendly match is over; ``how`` says how, or is empty if it was broken off."""
+
+    logged = "friendly_ended"
+
+    match: Match
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
 class MatchNotResumed(Notice):
     """A match of an earlier run cannot go on; the attempt is void, and the match is played again."""
 
@@ -576,6 +598,8 @@ Event: TypeAlias = (
     | MatchEnded
     | MatchCalledOff
     | DecisionTaken
+    | FriendlyStarted
+    | FriendlyEnded
     | MatchNotResumed
     | MatchParked
     | JournalCut

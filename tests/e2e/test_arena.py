@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import sys
 import time
@@ -14,12 +15,16 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.records.record import parse
 from getstep_server.storage.contest_state import tournament_of
-from tests.support.contests import make_contest
+from getstep_server.storage.store import Store
+from getstep_server.storage.verify import verify
+from tests.support.contests import make_contest, token_of
 from tests.support.ledger import OnRecord, audit, on_record, read_ledger
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
+from tests.support.submitted_programs import GET_STEP
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs, Server
@@ -133,3 +138,31 @@ def test_an_arena_is_killed_at_random_while_teams_come_and_go(programs: Programs
     tournament = tournament_of(load_contest(arena.folder))
     assert tournament.issued(1) == 80
     assert tournament.open() == []
+
+
+@pytest.mark.long
+def test_getstep_challenge_begins_a_friendly_match(programs: Programs, tmp_path: Path) -> None:
+    """Two bots wait for the next pairings. The team of one types the command, and both terminals show the match."""
+    settings = {"pause_seconds": 3600, "house_bots": []}
+    event = {"game": "pseudo_tonga", "options": {"size": 6}, "format": "arena", "settings": settings}
+    contest = make_contest(tmp_path / "arena", ["Ada Lovelace", "Grace"], event, on_disk=True, patient=True)
+    server = programs.serve(contest.folder, "--web-port", "0")
+    page = server.expect(r"http://127\.0\.0\.1:(\d+)/")[1]
+    bot = tmp_path / "bot.py"
+    bot.write_text(GET_STEP)
+    bots = [programs.play(server, bot, team) for team in (1, 2)]
+    server.expect(r"^\[1/")
+    who = ["--host", "127.0.0.1", "--port", page, "--team", "2", "--token", token_of(2)]
+    asked = programs.start(sys.executable, "-m", "getstep", "challenge", "ada", *who)
+    assert asked.wait() == 0, asked.output
+    assert re.search(r"(Won|Lost|Draw) against Ada Lovelace.* It counts nowhere", asked.output)
+    for one in bots:
+        one.expect(r"Friendly match \d+")
+    refused = programs.start(sys.executable, "-m", "getstep", "challenge", "Nobody", *who)
+    assert refused.wait() == 1
+    assert "no team has this name" in refused.output
+    server.signal(signal.SIGINT)
+    assert server.wait() == 130
+    with Store(contest.database, reading=True) as store:
+        assert verify(contest, store).played == 1
+        assert [parse(record.line)["type"] for record in store.records()][-2:] == ["challenge", "friendly"]

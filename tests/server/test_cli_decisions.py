@@ -226,7 +226,8 @@ def test_a_name_that_is_the_id_of_another_team(command: Command, begun: Path) ->
     path = teams_path(begun)
     path.write_text(path.read_text(encoding="utf-8").replace('"Charles"', '"2"'), encoding="utf-8")
     assert command.complaint("teams", "withdraw", "autumn", "2", *WHY) == (
-        "TEAM '2': 'Blaise' has this id, and team 3 has this name; expected 'Blaise' or 3"
+        "TEAM '2': 'Blaise' has this id, and team 3 has this name; expected 'Blaise' or 3;"
+        " see getstep-server teams list autumn"
     )
     assert decisions(begun) == []
     said(command, "teams", "withdraw", "autumn", "3", *WHY)

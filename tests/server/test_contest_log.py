@@ -37,6 +37,8 @@ from getstep_server.events import (
     DiskFull,
     DiskUsable,
     Event,
+    FriendlyEnded,
+    FriendlyStarted,
     HouseBotEnded,
     IncidentsSummed,
     JournalCut,
@@ -119,6 +121,8 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
         MatchParked(MATCH, 3, "its process has died"),
         {"level": "error", "event": "match_parked", **ABOUT, "times": 3, "why": "its process has died"},
     ),
+    (FriendlyStarted(MATCH), {"level": "info", "event": "friendly_started", **ABOUT}),
+    (FriendlyEnded(MATCH, ""), {"level": "info", "event": "friendly_ended", **ABOUT, "how": ""}),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
     (

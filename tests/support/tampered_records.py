@@ -143,7 +143,9 @@ RAW: dict[str, Forgery] = {
     "the table's pairing": Forgery(lambda f: f.column(NORMAL, pairing=77), "the table has match, event, pairing"),
     "the table's leg": Forgery(lambda f: f.column(NORMAL, leg=77), "the table has match, event, pairing"),
     "the table's attempt": Forgery(lambda f: f.column(NORMAL, attempt=77), "the table has match, event, pairing"),
-    "the table takes a game for none": Forgery(lambda f: f.column(NORMAL, number=None), SEAL),
+    "the table takes a game for none": Forgery(
+        lambda f: f.column(NORMAL, number=None), "the table has match, event, pairing"
+    ),
 }
 
 

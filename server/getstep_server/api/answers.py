@@ -380,6 +380,36 @@ BOARDS = 12
 """The boards of the overview: three rows of four on a large screen. Further matches are named in a list."""
 
 
+class FriendlyPair(Answer, frozen=True, kw_only=True):
+    """A friendly match of an arena that is being played: the team that has asked for it, and the other one."""
+
+    teams: tuple[TeamRef, TeamRef]
+
+
+class ChallengeAnswer(Answer, frozen=True, kw_only=True):
+    """A challenge as one of its two teams sees it. ``ours`` is true if that team has asked for the match."""
+
+    number: int
+    opponent: TeamRef
+    ours: bool
+    state: Outcome | Literal["waiting", "playing", "lapsed"]
+    why: str
+    at: int
+
+
+class ChallengesAnswer(Answer, frozen=True, kw_only=True):
+    """What a team can ask for: ``left`` challenges in 24 hours, to the teams that are ``here``; its latest ones.
+
+    ``closed`` says why it can ask for none now; null if it can.
+    """
+
+    arena: bool
+    closed: str | None
+    left: int
+    here: list[TeamRef]
+    latest: list[ChallengeAnswer]
+
+
 class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board."""
 
@@ -391,6 +421,7 @@ class OverviewParts(Answer, frozen=True, kw_only=True):
     teams: Presence
     next: list[MatchAnswer]
     running: list[MatchAnswer]
+    friendlies: list[FriendlyPair]
     more: int
     board0: Board | None
     board1: Board | None

@@ -51,6 +51,11 @@ _POINTS: dict[str, str] = {"win": "1", "draw": "½", "loss": "0"}
 # --- teams, matches, results ------------------------------------------------------------------------------------
 
 
+def outcome_of(result: Result, team: int) -> Outcome:
+    """Return the outcome of a result for one of its two teams."""
+    return _outcome(result.outcome_for(PLAYERS[result.match.teams.index(team)]))
+
+
 def team_ref(tournament: Tournament, team: int) -> TeamRef:
     return TeamRef(id=team, name=tournament.contest.team_name(team))
 

@@ -94,6 +94,13 @@ class ProgramsTable(TomlTable, frozen=True, kw_only=True):
     normalise_time: bool = False
 
 
+class ChallengesTable(TomlTable, frozen=True, kw_only=True):
+    """``[challenges]``: how many friendly matches a team of an arena may ask for in 24 hours, and be asked for."""
+
+    made_per_day: Annotated[int, Meta(ge=0, le=1000)] = 10
+    received_per_day: Annotated[int, Meta(ge=0, le=1000)] = 10
+
+
 NoShow: TypeAlias = Literal["provisional", "final"]
 """The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
 
@@ -113,6 +120,7 @@ class ContestFile(TomlTable, frozen=True, kw_only=True):
     start: StartTable = StartTable()
     page: PageTable = PageTable()
     programs: ProgramsTable = ProgramsTable()
+    challenges: ChallengesTable = ChallengesTable()
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from getstep.wire import MAX_TEAM
 from getstep_server.errors import UsageError
-from getstep_server.text import shell_command
+from getstep_server.text import join_limited, shell_command
 
 from .contest import Contest
 from .event import ContestEvent
+
+NAMES_CELLS = 200
+"""Terminal cells for the names that a text may mean."""
 
 
 def event_named(contest: Contest, name: str, what: str = "--event") -> ContestEvent:
@@ -23,7 +26,7 @@ def event_named(contest: Contest, name: str, what: str = "--event") -> ContestEv
 
 
 def team_named(contest: Contest, text: str, what: str) -> int:
-    """Return the id of the team that ``text`` names, by its id or its name. Former teams are found, too.
+    """Return the id of the team that ``text`` means; see `find_team`.
 
     Args:
         contest: the contest, with the names of its former teams.
@@ -31,22 +34,59 @@ def team_named(contest: Contest, text: str, what: str) -> int:
         what: the argument or option that has ``text``, for messages.
 
     Raises:
-        UsageError: no team has this name, or it is the name of one team and the id of another.
+        UsageError: no team is meant, or several may be.
+    """
+    try:
+        return find_team(contest, text)
+    except UnknownTeam as error:
+        raise UsageError(f"{what} {error}; see {shell_command('teams', 'list', contest.folder)}") from None
+
+
+class UnknownTeam(UsageError):  # noqa: N818 - a finding
+    """Raised when a text names no team, or may name several. The message begins with the text."""
+
+
+def find_team(contest: Contest, text: str) -> int:
+    """Return the id of the team that ``text`` names. Former teams are found, too.
+
+    An id or a whole name is enough, and so is the beginning of a name, or of a word in it, if no other team has it:
+    "ada" finds "Ada Lovelace".
+
+    Args:
+        contest: the contest, with the names of its former teams.
+        text: what was typed.
+
+    Raises:
+        UnknownTeam: no team is meant, or several may be; or it is the name of one team and the id of another.
     """
     # Former teams first: if two have had one name, it means the team of today.
     by_name = {contest.team_name(number): number for number in (*contest.former_names, *contest.teams)}
     number, named = _number(text), by_name.get(text)
-    if named is None:
-        if number is None:
-            listing = shell_command("teams", "list", contest.folder)
-            raise UsageError(f"{what} {text!r:.80}: no team has this name; see {listing}")
-        return number
-    if number in (None, named) or number not in by_name.values():
+    if named is not None and number not in (None, named) and number in by_name.values():
+        raise UnknownTeam(
+            f"{text!r}: {contest.team_name(number or 0)!r} has this id, and team {named} has this name;"
+            f" expected {contest.team_name(number or 0)!r} or {named}"
+        )
+    if named is not None:
         return named
-    raise UsageError(
-        f"{what} {text!r}: {contest.team_name(number)!r} has this id, and team {named} has this name;"
-        f" expected {contest.team_name(number)!r} or {named}"
-    )
+    if number is not None:
+        return number
+    found = _meant(text, list(by_name))
+    if len(found) == 1:
+        return by_name[found[0]]
+    if not found:
+        raise UnknownTeam(f"{text!r:.80}: no team has this name")
+    each = join_limited([f"{name} ({by_name[name]})" for name in found], ", ", NAMES_CELLS)
+    raise UnknownTeam(f"{text!r:.80}: {len(found)} teams have such a name: {each}; give the id")
+
+
+def _meant(text: str, names: list[str]) -> list[str]:
+    """Return the names that ``text`` is, in any case; else those of which it begins the whole or a word."""
+    wanted = text.casefold().strip()
+    if not wanted:
+        return []
+    same = [name for name in names if name.casefold() == wanted]
+    return same or [name for name in names if f" {name.casefold()}".find(f" {wanted}") >= 0]
 
 
 def _number(text: str) -> int | None:

@@ -139,6 +139,8 @@ class Seat:
         self.connection: Peer | None = None
         self.taken = False
         """True while the director holds the seat for a match: from before its start until after its end."""
+        self.friendly = False
+        """True while the seat is taken for a friendly match, which is none of the tournament."""
         self._publish = publish
         self.was_connected = False
         self._shared = shared or Shared()
@@ -166,8 +168,8 @@ class Seat:
 
     @property
     def match(self) -> int | None:
-        """The number of the match that is played at this seat, or None."""
-        return None if self._start is None else self._start.match
+        """The number of the match of the tournament that is played at this seat, or None."""
+        return None if self._start is None or self.friendly else self._start.match
 
     @property
     def has_question(self) -> bool:

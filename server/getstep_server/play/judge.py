@@ -11,7 +11,7 @@ The judge is a generator: it yields where it waits, and `mailbox` resumes it in 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import trio
@@ -53,7 +53,12 @@ class _MatchInPlay:
 
 
 async def play_match(
-    sheet: Scoresheet, seats: tuple[Seat, Seat], scheduler: DeadlineScheduler, publish: Publish
+    sheet: Scoresheet,
+    seats: tuple[Seat, Seat],
+    scheduler: DeadlineScheduler,
+    publish: Publish,
+    *,
+    friendly: bool = False,
 ) -> Result:
     """Play one match to its end.
 
@@ -62,25 +67,33 @@ async def play_match(
         seats: the first player's and the second's. Players may disconnect and come back; the clock runs on.
         scheduler: wakes the judge at deadlines, and knows when the server itself was stalled.
         publish: called with each move and fault.
+        friendly: tell the players that the match counts nowhere.
 
     Returns:
         The result. The seats still hold the match: end it there once the result is stored.
     """
     began = trio.current_time()
     state, clocks = sheet.match_state, sheet.match_state.clocks
-    mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler)
+    mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler, friendly=friendly)
     commit = AwaitCommit(sheet.on_commit)
     await mailbox.play(_turns(_MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
     return sheet.result(round(trio.current_time() - began, 3))  # milliseconds, as every time on record
 
 
 def seat_players(
-    match: Match, seats: tuple[Seat, Seat], control: TimeControl, lag: float, scheduler: DeadlineScheduler
+    match: Match,
+    seats: tuple[Seat, Seat],
+    control: TimeControl,
+    lag: float,
+    scheduler: DeadlineScheduler,
+    *,
+    friendly: bool = False,
 ) -> MatchMailbox:
     """Begin the match at both seats with a fresh mailbox, and send both players its start."""
     mailbox = MatchMailbox(scheduler)
     for player, seat in enumerate(seats):
-        seat.begin(mailbox, start_message(match, seats[1 - player].team.name, control, lag, is_black=player == 0))
+        start = start_message(match, seats[1 - player].team.name, control, lag, is_black=player == 0)
+        seat.begin(mailbox, replace(start, friendly=True) if friendly else start)
     return mailbox
 
 

@@ -56,6 +56,22 @@ class SheetJournal(Protocol):
         """Call ``callback`` once at the end of the batch."""
 
 
+class UnwrittenJournal:
+    """The journal of a friendly match: nothing is written, and the match ends with the server."""
+
+    def append(self, _: bytes, *__: bytes) -> WriteResult:
+        return WriteResult.WRITTEN
+
+    def flush(self) -> None:
+        pass
+
+    def finish(self, _: bytes) -> None:
+        pass
+
+    def on_commit(self, _: Callable[[WriteResult], None]) -> None:
+        pass
+
+
 class Totals(NamedTuple):
     """The number of turns that were played, and for each player its thinking time in seconds and its faults."""
 

@@ -74,11 +74,15 @@ class Record(Struct, frozen=True):
 
     def content(self) -> bytes:
         """Return the text without the seal."""
-        return content_of(self.header, b",".join(self.turns), game=self.match is not None)
+        turns = b",".join(self.turns)
+        return content_of(self.header, turns, game=self.match is not None or bool(turns))
 
 
 def content_of(head: bytes, turns: bytes, *, game: bool) -> bytes:
-    """Return a record's text without its seal, from the parts that are stored."""
+    """Return a record's text without its seal, from the parts that are stored.
+
+    ``game``: it has turns, or is of a match of the tournament, which may have none.
+    """
     return b'%b,"turns":[%b]}' % (head[:-1], turns) if game else head
 
 

@@ -7,7 +7,7 @@ decision), or when the patience with a missing team has ended. It does not track
 2. publishes the pairings that are due; they are on record before the first of their matches starts,
 3. starts the matches that can start now.
 
-Six objects hold its state:
+Seven objects hold its state:
 
 - `Tournament` says which matches are open. Nothing else decides that.
 - `MatchQueue` holds the open matches that are not being played, and says which of them start first. Matches that an
@@ -18,6 +18,7 @@ Six objects hold its state:
   new round of a ladder.
 - `HostedPrograms` runs the programs of teams that play on this machine, around each of their matches.
 - `ArenaDesk` says which teams an arena pairs now. Its matches never wait for a missing team: they are cancelled.
+- `FriendlyDesk` plays the friendly matches that the teams of an arena ask for, at seats that are free.
 
 A `Venue` plays the turns of a match. The first venue that takes the match plays it; this process takes all.
 
@@ -75,6 +76,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .arena import ArenaDesk
 from .attempt import Attempt
+from .friendlies import FriendlyDesk
 from .hosted import HostedPrograms
 from .live_tables import LiveTables
 from .presence import PATIENCES, Gathering, Presence, resume_patience
@@ -163,6 +165,9 @@ class Director:
             decided=self._reconcile,
             programs=self._hosted.for_round,
         )
+        self._friendlies = FriendlyDesk(
+            contest, tournament, seats, self.recorder, disk, scheduler, publish, self.changed
+        )
 
     def changed(self) -> None:
         """Wake the director: a team has come or gone, a match is over, or the disk is writable again."""
@@ -209,12 +214,18 @@ class Director:
                 self._changed = trio.Event()
                 await self._admit_late()  # before a new round makes a forfeit final
                 resumed = [sheet.match for sheet in self._unfinished.values()]
-                teams = self._arena.taking_part(self._presence.taking_part, resumed)
+                if self._arena.goes_on():
+                    # before the pairings: in an arena without a pause, no two teams would ever be free after them
+                    self._friendlies.begin(nursery, self._running_by_team())
+                taking_part = self._presence.taking_part | self._presence.present.intersection(
+                    self.tournament.open_by_team() if self._friendlies else ()
+                )
+                teams = self._arena.taking_part(taking_part, resumed)
                 await self.recorder.publish_pairings(teams)
                 now = trio.current_time()
                 self._begin_rounds(now)
                 self._start_matches(nursery, now)
-                left = self._queue or self._playing or self._gathering
+                left = self._queue or self._playing or self._gathering or self._friendlies
                 if not left and not self._arena.goes_on() and await self._is_over():
                     break
                 recovery = self._presence.next_recovery(now)
@@ -226,6 +237,10 @@ class Director:
             nursery.cancel_scope.cancel()
         if parked := [match.number for match in self.tournament.open() if self._is_parked(match)]:
             raise _parked(parked)
+
+    def _running_by_team(self) -> Counter[int]:
+        """Return how many matches of the tournament each team plays now."""
+        return Counter(team for attempt in self._playing.values() for team in attempt.match.teams)
 
     def _is_parked(self, match: Match) -> bool:
         return self._parked.get(match.number) == self.tournament.replays[match.number]

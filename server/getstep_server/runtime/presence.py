@@ -62,7 +62,19 @@ class Presence:
 
     @property
     def taking_part(self) -> set[int]:
-        return {team for team, seats in self._seats.items() if any(seat.taken for seat in seats)} | self.present
+        """The teams that are present or in a match, but those whose bots are all in friendly matches."""
+        playing = {team for team, seats in self._seats.items() if any(seat.taken for seat in seats)}
+        return (playing | self.present) - self._in_friendlies
+
+    @property
+    def _in_friendlies(self) -> set[int]:
+        """The teams with a friendly match and no seat beside it that is connected or taken."""
+        return {
+            team
+            for team, seats in self._seats.items()
+            if any(seat.friendly for seat in seats)
+            and not any((seat.taken or seat.connected) and not seat.friendly for seat in seats)
+        }
 
     @property
     def absent(self) -> set[int]:
@@ -89,12 +101,15 @@ class Presence:
         began. A team that is ready but absent can forfeit its matches one at a time. A hosted team plays one.
         """
         counts = {
-            team: len([seat for seat in seats if seat.taken or (seat.connected and not self._recovers(seat, now))])
-            or int(not any(seat.connected for seat in seats) and self._is_ready(team, now))
+            team: len([seat for seat in seats if not seat.friendly and self._can_play(seat, now)])
+            or int(not any(seat.connected or seat.friendly for seat in seats) and self._is_ready(team, now))
             for team, seats in self._seats.items()
         }
         counts |= dict.fromkeys(self._hosted.pending, 0) | dict.fromkeys(self._hosted.teams, 1)
         return {team: count for team, count in counts.items() if count}
+
+    def _can_play(self, seat: Seat, now: float) -> bool:
+        return seat.taken or (seat.connected and not self._recovers(seat, now))
 
     def take_seat(self, team: int) -> Seat:
         """Take a free seat of a team, one with a bot if possible."""

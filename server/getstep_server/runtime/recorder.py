@@ -262,6 +262,17 @@ class Recorder:
         await self._store_alone(_Entry(build), "the record of a worker")
         return numbers[-1]
 
+    # --- friendly matches ---
+
+    async def put_friendly(self, record: Record, number: int) -> None:
+        """Record a friendly match that is over, unless its challenge has a result.
+
+        Raises:
+            ContestStopped: the record could not be stored.
+        """
+        results = self._tournament.challenges.results
+        await self._store_alone(_Entry(lambda: None if number in results else record), "a friendly match")
+
     # --- publications ---
 
     async def publish_program(self, decision: Decision) -> None:

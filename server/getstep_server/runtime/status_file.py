@@ -14,6 +14,8 @@ from getstep_server.events import (
     ContestOver,
     ContestStarted,
     Event,
+    FriendlyEnded,
+    FriendlyStarted,
     Listening,
     MatchStarted,
     TeamArrived,
@@ -45,7 +47,7 @@ class StatusFile:
             self._note,
             [
                 *(Listening, TeamArrived, TeamLeft, BotHangs, BotAnswers, Waiting),
-                *(ContestStarted, MatchStarted, ContestOver),
+                *(ContestStarted, MatchStarted, FriendlyStarted, FriendlyEnded, ContestOver),
             ],
         )
 
@@ -81,6 +83,10 @@ class StatusFile:
                 status = replace(status, state="playing")
             case MatchStarted() if status.waiting:
                 status = replace(status, waiting=())
+            case FriendlyStarted():
+                status = replace(status, friendly=(*status.friendly, event.match.number))
+            case FriendlyEnded():
+                status = replace(status, friendly=tuple(n for n in status.friendly if n != event.match.number))
             case ContestOver():
                 status = replace(status, state="over", waiting=())
         if status != self._status:

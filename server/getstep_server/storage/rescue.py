@@ -183,7 +183,7 @@ def _is_proved(row: RecordRow) -> bool:
 
 def _line_of(row: RecordRow) -> bytes:
     place, number, *_, head, turns, previous, digest = row
-    content = content_of(head, turns, game=number is not None)
+    content = content_of(head, turns, game=number is not None or bool(turns))
     return b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
 
 

@@ -24,7 +24,8 @@ class RunStatus:
 
     ``waiting``: teams that have matches to play and are not connected, while no match can start. ``hanging``: teams
     with a bot that is connected and does not answer (`getstep_server.events.BotHangs`). ``address``: where
-    programs on this machine connect; None if it is not known.
+    programs on this machine connect; None if it is not known. ``friendly``: the numbers of the friendly matches
+    that are being played.
     """
 
     state: str = "gathering"
@@ -32,6 +33,7 @@ class RunStatus:
     waiting: tuple[int, ...] = ()
     address: tuple[str, int] | None = None
     hanging: tuple[int, ...] = ()
+    friendly: tuple[int, ...] = ()
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -60,7 +62,9 @@ def read_status(folder: Path) -> RunStatus | None:
         connected = {int(team): int(bots) for team, bots in fields["connected"].items()}
         waiting = tuple(map(int, fields["waiting"]))
         hanging = tuple(map(int, fields.get("hanging", ())))  # a server of an earlier version has none
-        return RunStatus(str(fields["state"]), connected, waiting, _address(fields.get("address")), hanging)
+        friendly = tuple(map(int, fields.get("friendly", ())))
+        address = _address(fields.get("address"))
+        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly)
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

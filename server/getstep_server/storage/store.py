@@ -427,7 +427,7 @@ def _stored_record(
     """Return a row of the table, with the hashes as stored; `verify` compares them with the computed ones."""
     if type(place) is not int:
         raise StoreError(f"a record at place {place!r:.80}, expected a whole number")
-    content = content_of(head, turns, game=number is not None)
+    content = content_of(head, turns, game=number is not None or bool(turns))
     line = b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
     return StoredRecord(place, number, event, pairing, leg, attempt, head, _text(previous), _text(digest), line)
 

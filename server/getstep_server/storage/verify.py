@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import UNSET
 
 from getstep_server.config.contest import Contest
+from getstep_server.records.challenge import CHALLENGE, FRIENDLY
 from getstep_server.records.decision import decision_of, publications, validate_decision
 from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
 from getstep_server.records.lost import INSTEAD_OF, LOST, link_of, lost_of
@@ -232,8 +233,8 @@ class _Walk:
         kind = fields.get("type")
         if not self.place and kind not in ("settings", "pairings", LOST):
             raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
-        if kind not in ("settings", "pairings", "game", "decision", "worker", LOST):
-            kinds = "'settings', 'pairings', 'game', 'decision', 'worker' or 'lost'"
+        if kind not in ("settings", "pairings", "game", "decision", "worker", CHALLENGE, FRIENDLY, LOST):
+            kinds = "'settings', 'pairings', 'game', 'decision', 'worker', 'challenge', 'friendly' or 'lost'"
             raise RecordError(f"type is {kind!r:.80}, expected {kinds}")
         if kind == "game":
             self._take_game(stored, fields)
@@ -249,11 +250,24 @@ class _Walk:
             self._take_settings(stored.place, fields)
         elif kind == "pairings":
             self._take_pairings(fields)
+        elif kind == CHALLENGE:
+            self.tournament.challenges.apply(fields, stored.place, self.tournament.contest)
+            self._check_seed(fields["seed"])
+        elif kind == FRIENDLY:
+            self._take_friendly(fields)
         elif kind == "worker":
             self._check_seed(worker_of(fields).seed)
             self.tournament.workers.apply(fields)
         else:
             self._take_decision(stored.place, fields)
+
+    def _take_friendly(self, fields: dict[str, Any]) -> None:
+        """Check a friendly match: it follows its challenge, and its turns the rules. It changes no table."""
+        self._check_seed(validate_game(fields).seed)
+        if fields["match"] not in self.tournament.challenges.made and self.lost:
+            return  # the record of its challenge is lost
+        self._check_game(fields)
+        self.tournament.challenges.apply_result({**fields, **replay(fields)}, self.tournament.contest)
 
     def _take_lost(self, place: int, fields: Mapping[str, Any]) -> None:
         record = lost_of(fields)

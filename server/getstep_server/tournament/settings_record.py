@@ -224,7 +224,14 @@ def contest_on_record(files: Contest, fields: Mapping[str, Any]) -> Contest:
     except (KeyError, TypeError, ValueError) as error:
         raise RecordError(f"a record of settings that cannot be read: {error!r:.300}") from error
     now = files.file
-    file = structs.replace(recorded, server=now.server, start=now.start, page=now.page, programs=now.programs)
+    file = structs.replace(
+        recorded,
+        server=now.server,
+        start=now.start,
+        page=now.page,
+        programs=now.programs,
+        challenges=now.challenges,
+    )
     return replace(files, file=file, teams=teams)  # names of former teams are noted for both
 
 

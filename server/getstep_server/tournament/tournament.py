@@ -2,8 +2,9 @@
 
 Theory of operation. `Tournament` is an event-sourced projection of the contest's records:
 
-- Its only input are records, in the order in which they are stored. `apply` takes the next one. There are five
-  types: settings, pairings, games (each the end of one attempt at a match), decisions, and workers of a cluster.
+- Its only input are records, in the order in which they are stored. `apply` takes the next one. There are seven
+  types: settings, pairings, games (each the end of one attempt at a match), decisions, workers of a cluster,
+  challenges and friendly matches. The last two change no table.
 - The rest follows from them. The same records always give the same pairings and tables. So a running contest, one
   that resumes after a crash, the ``standings`` command and ``verify`` a year later agree without further state.
 - It changes nothing outside and knows no clock. `next_pairings` and `objection` only say what may be recorded next.
@@ -31,6 +32,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, Scoring, format_of
 from getstep_server.formats import Played
 from getstep_server.limits import MAX_MATCHES
+from getstep_server.records.challenge import CHALLENGE, FRIENDLY
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
@@ -41,6 +43,7 @@ from getstep_server.records.result import Result
 from getstep_server.records.worker import Workers
 from getstep_server.validation import validated
 
+from .challenges import Challenges
 from .combined import Tables, combined
 from .event_state import EventState, IssuedPairing, TeamStatuses, issued_in
 from .settings_record import SettingsOnRecord
@@ -80,6 +83,7 @@ class Tournament:
         self.replays: Counter[int] = Counter()
         """The number of times that the host reopened each match, by its number."""
         self.workers = Workers()
+        self.challenges = Challenges()
         self._events: dict[int, EventState] = {}
         self._results: dict[int, Result] = {}
         self._statuses = TeamStatuses()
@@ -214,6 +218,10 @@ class Tournament:
             self.apply_settings(fields)
         elif kind == "worker":
             self.workers.apply(fields)
+        elif kind == CHALLENGE:
+            self.challenges.apply(fields, self.place, self.contest)
+        elif kind == FRIENDLY:
+            self.challenges.apply_result(fields, self.contest)
         elif kind == "lost":
             pass  # it says only that there was another record
         else:

@@ -30,6 +30,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 import trio
+from msgspec import to_builtins
 
 from getstep.wire import canonical_token, prove_server, sign_page_login
 from getstep_server.config.contest import Team
@@ -44,6 +45,7 @@ from getstep_server.login_limits import LoginLimiter
 from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.storage.database import StoreError
 
+from .challenges import ChallengeForm
 from .feed import Feed
 from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
 from .own_games import OwnGames
@@ -158,6 +160,7 @@ JSON_LINES = "application/jsonl"
 WRONG = "The id or the token is wrong. Both are on the slip from the host."
 
 _PROGRAM = "/own/program"
+_CHALLENGE, _CHALLENGES = "/own/challenge", "/own/challenges.json"
 _FILE = re.compile(r"/own/match/([0-9]{1,9})\.(jsonl|txt|html)")
 _FILES = re.compile(r"/own/matches\.(jsonl|txt)")
 
@@ -180,6 +183,7 @@ class TeamArea:
         """The addresses and teams for which the answer to a wrong login waits; at most one for each connection."""
         self.games = OwnGames(feed)
         self.submissions = Submissions(lambda: feed.contest)
+        self.challenges = ChallengeForm(feed)
 
     def team_of(self, request: Request) -> Team | None:
         """Return the team for which the browser is logged in; None if it is not."""
@@ -215,6 +219,8 @@ class TeamArea:
             return problem(401, "log in first, on the page /own")
         if request.path == "/own/program.json":
             return Response(encode(await self.submissions.state(team.id)), JSON)
+        if request.path == _CHALLENGES:
+            return Response(encode(to_builtins(self.challenges.state(team.id))), JSON)
         if request.path == "/own/state.json":
             return await self._state(team.id, request.query.get("seen", ""))
         try:
@@ -289,6 +295,12 @@ class TeamArea:
             else self.submissions.take(team.id, request)
         )
 
+    async def challenge(self, request: Request) -> AnyResponse:
+        team = self.team_of(request)
+        if team is None:
+            return problem(401, "log in first, on the page /own")
+        return await self.challenges.take(team.id, request)
+
     async def logout(self, request: Request) -> AnyResponse:
         """Log a browser out."""
         self._sessions.close(request.cookie(COOKIE))
@@ -311,4 +323,5 @@ _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
     "/own/login": TeamArea.login,
     "/own/logout": TeamArea.logout,
     _PROGRAM: TeamArea.program,
+    _CHALLENGE: TeamArea.challenge,
 }

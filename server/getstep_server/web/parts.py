@@ -15,6 +15,7 @@ from getstep_server.api.answers import (
     Clock,
     ContestState,
     Freeze,
+    FriendlyPair,
     OverviewParts,
     Presence,
     Progress,
@@ -38,6 +39,9 @@ NEXT = 8
 
 RUNNING = 64
 """The running matches that are named next to the boards."""
+
+FRIENDLIES = 12
+"""The friendly matches of an arena that are named below the boards."""
 
 STAYS_SECONDS = 4.0
 """The time for which a finished board stays, so that one sees how it ended."""
@@ -139,6 +143,7 @@ class Overview:
             teams=presence(feed),
             next=[match_answer(tournament, match) for match in _next(feed, tables)],
             running=[match_answer(tournament, live.match) for live in islice(running.values(), RUNNING)],
+            friendlies=friendlies(feed),
             more=max(0, len(running) - len(shown & running.keys())),
             **{
                 f"board{place}": None if live is None else board_answer(tournament, live)
@@ -216,6 +221,18 @@ def presence(feed: Feed) -> Presence:
     missing = [team_ref(tournament, team) for team in tournament.contest.teams if team not in connected]
     hanging = [team_ref(tournament, team) for team in feed.status.hanging if team in tournament.contest.teams]
     return Presence(known=True, connected=len(connected), missing=missing, stalled=stalled, hanging=hanging)
+
+
+def friendlies(feed: Feed) -> list[FriendlyPair]:
+    """Return the friendly matches of an arena that are being played; none during a freeze."""
+    if feed.status is None or not feed.server_runs or feed.frozen:
+        return []
+    made = feed.whole.challenges.made
+    playing = [made[number] for number in feed.status.friendly if number in made]
+    return [
+        FriendlyPair(teams=(team_ref(feed.tournament, one.team), team_ref(feed.tournament, one.opponent)))
+        for one in playing[:FRIENDLIES]
+    ]
 
 
 def latest_results(feed: Feed, count: int = RESULTS) -> list[Result]:

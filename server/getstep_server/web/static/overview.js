@@ -38,7 +38,7 @@ export function create(root) {
     h(
       "div",
       { class: "columns" },
-      h("div", { class: "main" }, section("boards-title", "Boards", part("boards", h("div", { class: "boards" }))), part("more", h("p", { class: "note" }))),
+      h("div", { class: "main" }, section("boards-title", "Boards", part("boards", h("div", { class: "boards" }))), part("more", h("p", { class: "note" })), part("friendlies", h("p", { class: "note" }))),
       h(
         "div",
         { class: "side" },
@@ -55,6 +55,7 @@ export function create(root) {
       if (changed.has("freeze")) freeze(parts, state.freeze);
       if (changed.has("table") || changed.has("freeze")) fill(parts.table, table(withHidden(state.table, state.freeze), "Table"));
       if (changed.has("results") || changed.has("freeze")) fill(parts.results, results(state.results, "The first result will be here.", state.freeze));
+      if (changed.has("friendlies")) fill(parts.friendlies, friendlies(state.friendlies));
       if (changed.has("next") || changed.has("progress")) fill(parts.next, next(state));
       for (let place = 0; `board${place}` in state; place++) {
         if (!cards[place]) {
@@ -96,6 +97,12 @@ function people(data) {
   }
   if (data.hanging.length) rows.push(h("p", {}, h("strong", {}, "Not answering: "), separated(data.hanging.map(teamLink)), ` (${HANGS})`));
   return rows;
+}
+
+function friendlies(data) {
+  if (!data.length) return "";
+  const pairs = data.map(({ teams }) => h("span", {}, teamLink(teams[0]), " – ", teamLink(teams[1])));
+  return ["Friendly matches, which count nowhere: ", separated(pairs), "."];
 }
 
 const separated = (nodes) => nodes.flatMap((node, n) => (n ? [", ", node] : [node]));
