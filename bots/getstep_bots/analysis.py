@@ -1,6 +1,7 @@
 """Judge each move of a game that was played: how much did it give away against the best move that a search finds?
 
-Near the end a position is searched exhaustively (`solve`): its value is exact. Before that, Monte Carlo tree search
+Near the end a position is searched exhaustively (`solve`): its value is exact. In games without an end in sight, a
+search to a growing depth looks for a proof instead (`prove`). Before that, Monte Carlo tree search
 (`getstep_bots.mcts`) looks for the best move. The positions after the best move and after the played one are then
 searched for equally long, and their values are compared. Both have an interval, because simulated games are random.
 
@@ -13,27 +14,35 @@ A value is the expected result from -1 (lost) over 0 (equal) to 1 (won). Where p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from operator import itemgetter
 from random import Random
 from time import perf_counter
 from typing import Any, Literal
 
 from getstep_engines import Game, Player, State
 
-from .mcts import A_FEW_MOVES, TO_THE_END, Node, Played, Style, descend, moves_run_out, play_out
+from .mcts import A_FEW_MOVES, TO_THE_END, Node, Played, descend, moves_run_out, play_out
 
 SECONDS = 60.0
 """The default time for a game, on one core."""
 
 TURNING_POINTS = 3
 
+Clock = Callable[[], float]
+_OTHER: tuple[Player, Player] = (1, 0)
+
 _Z = 1.96  # of the normal distribution, for 95 %
-_MOST_NODES = 30_000
+_MOST_NODES = 100_000
 """An exhaustive search is only tried if it will look at about so many positions: some 30 µs each."""
-_SOLVE_SHARE = 0.5  # of a position's time: if the search does not end, the rest is left for playouts
-_SEARCH_SHARE = 0.4  # of the time without a solution, to find the best move; the rest compares two positions
+_SOLVE_SHARE = 0.4  # of a position's time: if the search does not end, the rest is left for playouts
+_SEARCH_SHARE = (
+    0.4  # of the time that is left without a solution, to find the best move; the rest compares two positions
+)
+_REFUTE_SHARE = 0.1  # of a position's time, to look for a winning reply to the moves that were visited most
+_CANDIDATES = 4
 _FIRST_PASS = 0.5  # of all time: equal shares; the rest goes to the positions where most seems to be given away
 _SECOND_PASS_MOVES = 8
 _LINE_MOVES = 6
@@ -113,6 +122,7 @@ def judge(
     on_move: Callable[[int, int], None] = lambda _done, _all: None,
     seed: object = None,
     only: Container[int] | None = None,
+    clock: Clock = perf_counter,
 ) -> list[JudgedMove]:
     """Judge each move of a game, or some of them.
 
@@ -125,6 +135,7 @@ def judge(
             come twice.
         seed: of the random numbers; the same time still gives other results on a faster computer.
         only: the numbers of the turns to judge, from 1; None for all.
+        clock: measures the time, in seconds. ``time.process_time`` gives the same values on a busy computer.
 
     Raises:
         ValueError: the rules do not allow one of the turns; IllegalMove is one of them.
@@ -140,7 +151,7 @@ def judge(
         if only is None or number in only:
             positions[number] = (state.copy(), move)
         state.play(move)
-    judges = _Judge(TO_THE_END if moves_run_out(game.name) else A_FEW_MOVES, Random(repr(seed) if seed else None))
+    judges = _Judge(moves_run_out(game.name), Random(repr(seed) if seed else None), clock)
     steps = len(positions) + min(_SECOND_PASS_MOVES, len(positions))
     judged: dict[int, JudgedMove] = {}
     for done, (number, (position, move)) in enumerate(positions.items()):
@@ -160,60 +171,112 @@ class OutOfTimeError(Exception):
     """The exhaustive search of a position has not ended in time."""
 
 
-def solve(state: State, deadline: float) -> tuple[int, tuple[Any, ...]]:
+def solve(state: State, deadline: float, clock: Clock = perf_counter) -> tuple[int, tuple[Any, ...]]:
     """Return the result of a position for the player on turn (-1, 0 or 1), and the moves that lead to it.
 
     The position is searched to all its ends, with alpha-beta pruning.
 
     Args:
         state: a position that is not over.
-        deadline: by ``time.perf_counter()``.
+        deadline: by ``clock``.
+        clock: in seconds.
 
     Raises:
         OutOfTimeError: the search has not ended by then.
     """
-    return _Solver(deadline).best(state, -1, 1)
+    return _Solver(deadline, clock).best(state)
+
+
+def prove(state: State, deadline: float, clock: Clock = perf_counter) -> tuple[int, tuple[Any, ...]]:
+    """Return what `solve` does, if so few moves settle it that a search with a growing depth finds the proof.
+
+    This is for games without an end in sight: it proves a win in some moves, and does not look at the rest.
+
+    Raises:
+        OutOfTimeError: there is no proof by then.
+    """
+    solver = _Solver(deadline, clock)
+    while True:
+        found = solver.deepened(state)
+        if found is not None:
+            return found
 
 
 class _Solver:
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
+    """Searches with alpha-beta pruning: to all ends, or to a horizon, behind which it assumes a result."""
 
-    def best(self, state: State, alpha: int, beta: int) -> tuple[int, tuple[Any, ...]]:
-        if perf_counter() > self._deadline:
+    def __init__(self, deadline: float, clock: Clock) -> None:
+        self._deadline = deadline
+        self._clock = clock
+        self._table: dict[Hashable, tuple[int, int, tuple[Any, ...]]] = {}
+        """The least and the greatest result of positions that were searched to all ends, and their line."""
+        self._depth = 0
+        self._loser: Player | None = None
+        """The player who is assumed to lose behind the horizon; None if there is no horizon."""
+        self._cut = False
+
+    def deepened(self, state: State) -> tuple[int, tuple[Any, ...]] | None:
+        """Search one move deeper than before; return the result if it is the same whatever follows, else None."""
+        self._depth += 1
+        at_least = self._assuming(state.to_move, state)
+        if at_least[0] == 1 or not self._cut:
+            return at_least
+        at_most = self._assuming(_OTHER[state.to_move], state)
+        return at_most if at_most[0] in (-1, at_least[0]) else None
+
+    def _assuming(self, loser: Player, state: State) -> tuple[int, tuple[Any, ...]]:
+        self._loser, self._cut = loser, False
+        return self.best(state, depth=self._depth)
+
+    def best(self, state: State, alpha: int = -1, beta: int = 1, depth: float = inf) -> tuple[int, tuple[Any, ...]]:
+        if self._clock() > self._deadline:
             raise OutOfTimeError
+        player = state.to_move
+        if not depth:
+            self._cut = True
+            return (-1 if player == self._loser else 1), ()
+        key = state.key() if depth == inf else None  # to another depth, the result may be another one
+        least, greatest, line = self._table.get(key, (-1, 1, ())) if key is not None else (-1, 1, ())
+        if least >= beta or least == greatest:
+            return least, line
+        if greatest <= alpha:
+            return greatest, line
         found: tuple[int, tuple[Any, ...]] = (-2, ())
-        for move in self._ordered(state):
-            value, line = self.after(state, move, alpha, beta)
+        highest = alpha
+        for move, later in _ordered(state):
+            value, line = self._value(later, player, highest, beta, depth - 1)
             if value > found[0]:
                 found = (value, (move, *line))
-            alpha = max(alpha, value)
-            if alpha >= beta:
+            highest = max(highest, value)
+            if highest >= beta:
                 break
+        if key is not None:
+            value = found[0]
+            self._table[key] = (value if value > alpha else least, value if value < beta else greatest, found[1])
         return found
 
-    def after(self, state: State, move: Any, alpha: int, beta: int) -> tuple[int, tuple[Any, ...]]:
-        """Return the result of a move for the player who makes it, and the moves that follow."""
-        later = state.copy()
-        later.play(move)
+    def _value(
+        self, later: State, player: Player, alpha: int, beta: int, depth: float
+    ) -> tuple[int, tuple[Any, ...]]:
+        """Return the result of a position for the player who has just moved, and the moves that follow."""
         if later.outcome is not None:
-            return _result(later, state.to_move), ()
-        if later.to_move == state.to_move:  # the other player has passed
-            return self.best(later, alpha, beta)
-        value, line = self.best(later, -beta, -alpha)
+            return _result(later, player), ()
+        if later.to_move == player:  # the other player has passed
+            return self.best(later, alpha, beta, depth)
+        value, line = self.best(later, -beta, -alpha, depth)
         return -value, line
 
-    @staticmethod
-    def _ordered(state: State) -> list[Any]:
-        """Return the moves, the likely best first: then most of the others are cut off."""
-        sign = 1 if state.to_move == 0 else -1
 
-        def estimate(move: Any) -> float:
-            later = state.copy()
-            later.play(move)
-            return sign * later.estimate()
-
-        return sorted(state.legal_moves(), key=estimate, reverse=True)
+def _ordered(state: State) -> list[tuple[Any, State]]:
+    """Return the moves with the positions after them, the likely best first: then most others are cut off."""
+    sign = 1 if state.to_move == 0 else -1
+    found = []
+    for move in state.legal_moves():
+        later = state.copy()
+        later.play(move)
+        found.append((sign * later.estimate(), move, later))
+    found.sort(key=itemgetter(0), reverse=True)
+    return [(move, later) for _, move, later in found]
 
 
 def _result(state: State, player: Player) -> int:
@@ -224,28 +287,57 @@ def _result(state: State, player: Player) -> int:
 class _Judge:
     """Judges one position after another."""
 
-    def __init__(self, style: Style, dice: Random) -> None:
-        self._style = style
+    def __init__(self, moves_run_out: bool, dice: Random, clock: Clock) -> None:
+        self._moves_run_out = moves_run_out
+        self._style = TO_THE_END if moves_run_out else A_FEW_MOVES
         self._dice = dice
+        self._clock = clock
 
     def judge(self, number: int, state: State, played: Any, seconds: float) -> JudgedMove:
-        began = perf_counter()
-        try:
-            return self._exact(number, state, played, began + seconds * _SOLVE_SHARE)
-        except OutOfTimeError:
-            pass
-        return self._estimated(number, state, played, began + seconds - perf_counter())
-
-    def _exact(self, number: int, state: State, played: Any, deadline: float) -> JudgedMove:
-        if self._nodes(state) > _MOST_NODES:
-            raise OutOfTimeError
-        solver = _Solver(deadline)
-        best_value, line = solver.best(state, -1, 1)
-        value, following = solver.after(state, played, -1, 1)
-        if value == best_value:  # as good as any: then it is the best move, too
+        began = self._clock()
+        found = self._known(state, seconds * _SOLVE_SHARE)
+        if found is None:
+            root, _ = self._search(state, (seconds - (self._clock() - began)) * _SEARCH_SHARE)
+            best = self._choice(state, root, seconds * _REFUTE_SHARE)
+            share = (seconds - (self._clock() - began)) / (1 if _same(best, played) else 2)
+            best_value, following = self._value(state, best, share)
+            line = (best, *following)
+        else:
+            best_value, line = found
+        if _same(line[0], played):
+            played_value, following = best_value, line[1:]
+        else:
+            played_value, following = self._value(state, played, seconds - (self._clock() - began))
+        if played_value == best_value and best_value.exact:  # as good as any: then it is the best move, too
             line = (played, *following)
-        exact, best = Interval(value, value, value), Interval(best_value, best_value, best_value)
-        return JudgedMove(number, state.to_move, played, line[0], line[:_LINE_MOVES], exact, best)
+        return JudgedMove(number, state.to_move, played, line[0], line[:_LINE_MOVES], played_value, best_value)
+
+    def _choice(self, state: State, root: Node, seconds: float) -> Any:
+        """Return the move that was visited most among those to which no winning reply is found."""
+        by_visits = sorted(range(len(root.moves)), key=root.visits.__getitem__, reverse=True)
+        for number in by_visits[:_CANDIDATES]:
+            later = state.copy()
+            later.play(root.moves[number])
+            if later.outcome is None:
+                found = self._known(later, seconds / _CANDIDATES)
+                if found is not None and found[0].value == (1 if later.to_move != state.to_move else -1):
+                    continue
+            return root.moves[number]
+        return root.moves[by_visits[0]]
+
+    def _known(self, state: State, seconds: float) -> tuple[Interval, tuple[Any, ...]] | None:
+        """Return the exact value of a position for the player on turn, and the moves that lead to it.
+
+        None if the search has not found it in time, or would certainly not.
+        """
+        if self._moves_run_out and self._nodes(state) > _MOST_NODES:
+            return None
+        search = solve if self._moves_run_out else prove
+        try:
+            value, line = search(state, self._clock() + seconds, self._clock)
+        except OutOfTimeError:
+            return None
+        return Interval(value, value, value), line
 
     def _nodes(self, state: State) -> float:
         """Guess how many positions an exhaustive search looks at, from one random game; infinity for very many.
@@ -259,35 +351,29 @@ class _Judge:
             state.play(self._dice.choice(moves))
         return inf if state.outcome is None else nodes
 
-    def _estimated(self, number: int, state: State, played: Any, seconds: float) -> JudgedMove:
-        root, _ = self._search(state, seconds * _SEARCH_SHARE)
-        best = root.moves[root.visits.index(max(root.visits))]
-        compared = [best] if _same(best, played) else [best, played]
-        share = seconds * (1 - _SEARCH_SHARE) / len(compared)
-        (best_value, line), *other = [self._value(state, move, share) for move in compared]
-        played_value = other[0][0] if other else best_value
-        return JudgedMove(
-            number, state.to_move, played, best, (best, *line)[:_LINE_MOVES], played_value, best_value
-        )
-
-    def _value(self, state: State, move: Any, seconds: float) -> tuple[Interval, list[Any]]:
+    def _value(self, state: State, move: Any, seconds: float) -> tuple[Interval, tuple[Any, ...]]:
         """Return the value of a move for the player who makes it, and the moves that follow in the search."""
+        deadline = self._clock() + seconds
         later = state.copy()
         later.play(move)
         if later.outcome is not None:
             result = float(_result(later, state.to_move))
-            return Interval(result, result, result), []
-        root, results = self._search(later, seconds)
+            return Interval(result, result, result), ()
+        value, line = self._known(later, seconds * _SOLVE_SHARE) or self._sampled(later, deadline - self._clock())
+        return (value if later.to_move == state.to_move else -value), line
+
+    def _sampled(self, state: State, seconds: float) -> tuple[Interval, tuple[Any, ...]]:
+        root, results = self._search(state, seconds)
         # The first half of the simulated games only finds out which moves are good.
         value = _interval(results[len(results) // 2 :])
-        return (value if state.to_move == 0 else -value), _line(root)
+        return (value if state.to_move == 0 else -value), tuple(_line(root))
 
     def _search(self, state: State, seconds: float) -> tuple[Node, list[float]]:
         """Simulate games from ``state``; return the tree, and the results for the first player in their order."""
-        deadline = perf_counter() + seconds
+        deadline = self._clock() + seconds
         root = Node(state)
         results: list[float] = []
-        while not results or perf_counter() < deadline:
+        while not results or self._clock() < deadline:
             position = state.copy()
             game: Played = ([], [])
             path = descend(root, position, game)

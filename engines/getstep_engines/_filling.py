@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cache
 from typing import TypeVar
 
@@ -79,6 +79,9 @@ class FillingState(State):
         twin.to_move = self.to_move
         twin.outcome = self.outcome
         return twin
+
+    def key(self) -> Hashable:
+        return self.pieces, self.to_move
 
     def _number(self, move: Move) -> int:
         """Return the bit number of the square of a legal move; raise IllegalMove if the move is illegal."""

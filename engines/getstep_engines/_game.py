@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .look import DEFAULT_LOOK, Look, Step, bounded, coordinates, difference
@@ -214,6 +214,13 @@ class State(ABC):
     @abstractmethod
     def copy(self) -> State:
         """Return an independent state in the same position; fast enough for a search."""
+
+    def key(self) -> Hashable:
+        """Return what two states share only if the same game can follow from both; None, the default, says nothing.
+
+        With it, a search looks only once at a position to which several orders of moves lead.
+        """
+        return None
 
     def estimate(self) -> float:
         """Return an evaluation for the first player, from -1 (lost) over 0 (equal) to 1 (won).

@@ -38,7 +38,7 @@ More to move         | illegal: ("R", (1, 0), (2, 0))    # all six red ones are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TypeAlias
 
 from ._bits import check_board, components, full, short_repr, square
@@ -154,6 +154,9 @@ class LinkageState(State):
         twin.passed = self.passed
         twin.outcome = self.outcome
         return twin
+
+    def key(self) -> Hashable:
+        return (*self.placed, self.free, self.to_move)
 
     def _measures(self) -> tuple[float, float]:
         """Return the expected groups, if half of the remaining dominoes form one each, and 24 minus that."""

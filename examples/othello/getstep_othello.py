@@ -16,7 +16,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 from getstep_engines import (
     SQUARE,
@@ -106,6 +106,9 @@ class OthelloState(State):
 
     def __str__(self) -> str:
         return "\n".join(" ".join(".BW"[cell] for cell in row) for row in self.cells)
+
+    def key(self) -> Hashable:
+        return tuple(map(tuple, self.cells)), self.to_move
 
     def _can_play(self, square: tuple[int, ...], player: Player) -> bool:
         return square in LINES and next(self._turned(square, player), None) is not None

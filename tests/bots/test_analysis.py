@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 
-from getstep_bots.analysis import Interval, JudgedMove, OutOfTimeError, TurnKind, judge, solve, turning_points
+from getstep_bots.analysis import (
+    Interval,
+    JudgedMove,
+    OutOfTimeError,
+    TurnKind,
+    judge,
+    prove,
+    solve,
+    turning_points,
+)
 from getstep_bots.mcts import moves_run_out
 from getstep_engines import GAMES, State
 
@@ -41,15 +51,48 @@ def minimax(state: State, player: int) -> int:
 
 
 @pytest.mark.parametrize("name", [name for name in GAMES if moves_run_out(name)])
-def test_near_the_end_the_value_is_that_of_the_whole_tree(name: str) -> None:
+@pytest.mark.parametrize("search", [solve, prove])
+def test_near_the_end_the_value_is_that_of_the_whole_tree(name: str, search: Callable[..., Any]) -> None:
     for seed in range(4):
-        for state, _ in random_game(name, seed)[-3:]:
-            value, line = solve(state, time.perf_counter() + LATER)
+        for state, _ in random_game(name, seed)[-4:]:
+            value, line = search(state, time.perf_counter() + LATER)
             assert value == minimax(state, state.to_move)
             for move in line:
                 assert state.is_legal(move)
                 state.play(move)
             assert state.outcome is not None
+
+
+def wins_at_once(state: State) -> bool:
+    return any(after(state, move).outcome is not None for move in state.legal_moves())
+
+
+def test_wins_and_losses_are_proven_in_a_game_without_an_end_in_sight() -> None:
+    found = set()
+    for seed in range(30):
+        for state, _ in random_game("chain_reaction", seed)[-2:]:
+            if wins_at_once(state):
+                value, line = prove(state, time.perf_counter() + LATER)
+                assert (value, len(line)) == (1, 1)
+            elif all(wins_at_once(after(state, move)) for move in state.legal_moves()):
+                value, line = prove(state, time.perf_counter() + LATER)
+                assert (value, len(line)) == (-1, 2)
+            else:
+                continue
+            found.add(value)
+    assert found == {1, -1}
+
+
+@pytest.mark.parametrize("name", ["linkage", "longest_path", "pseudo_tonga"])
+def test_positions_have_the_same_key_only_if_the_same_game_can_follow(name: str) -> None:
+    keys: dict[Any, tuple[Any, ...]] = {}
+    for seed in range(20):
+        for state, _ in random_game(name, seed)[-3:]:
+            follows = (state.board(), state.to_move, list(state.legal_moves()))
+            assert keys.setdefault(state.key(), follows) == follows
+    state = GAMES[name].start()
+    moves = [move for state, move in random_game(name, 1) if state.to_move == 0][:2]
+    assert after(state, moves[0]).key() != after(state, moves[1]).key()
 
 
 def test_a_search_that_takes_too_long_is_given_up() -> None:
