@@ -1,7 +1,7 @@
 """The look of a game: data from which every renderer draws a board, without knowing the game.
 
 A game puts a `Look` into its `Game`; a game without one is drawn by `DEFAULT_LOOK`. The renderers are in the
-contestants' package (`getstep.draw`: plain text, terminal, SVG) and in the web page's JavaScript, which draws from
+contestants' package (`getstep.drawing`: plain text, terminal, SVG), and in the page's JavaScript, which draws from
 `look_json` and `trace_json`. No renderer has a list of games, shapes or colours of its own: they are all here.
 
 Boards here are *absolute*: the values as the first player gets them, also on the other player's turn. Rows and

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .client.client import play
     from .client.match import Result
     from .local_matches import practice
+    from .notes import draw, estimate, say, tag
     from .turn import Turn, plays
 
 __all__ = [
@@ -30,9 +31,13 @@ __all__ = [
     "Turn",
     "Unreachable",
     "__version__",
+    "draw",
+    "estimate",
     "play",
     "plays",
     "practice",
+    "say",
+    "tag",
 ]
 
 _MODULES = {
@@ -43,9 +48,13 @@ _MODULES = {
     "SetupError": "_errors",
     "Turn": "turn",
     "Unreachable": "_errors",
+    "draw": "notes",
+    "estimate": "notes",
     "play": "client.client",
     "plays": "turn",
     "practice": "local_matches",
+    "say": "notes",
+    "tag": "notes",
 }
 """The module of each public name. It is imported on first use (PEP 562): `getstep.wire` must not load the client.
 The client takes 25 ms of CPU time, and the server's commands import the wire for its limits alone."""

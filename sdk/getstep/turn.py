@@ -7,12 +7,13 @@ import itertools
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
+from . import notes
 from ._errors import BotError, SetupError
 from .games import Board, move_text
 from .text import escape_control_chars, sendable_text, short_repr
@@ -28,6 +29,7 @@ from .wire import (
     Role,
     State,
     Step,
+    with_notes,
 )
 
 GetStepFunction = Callable[..., Any]
@@ -72,6 +74,7 @@ class CallResult:
     ``move`` can be sent as it is, unless ``error`` says why there is no move. ``problem`` is the text that the
     bot's author should read, or an empty string. ``ms`` is the time that the call took. If ``resigns`` is True, the
     bot gives up the match. If ``left_debugger`` is True, a person or the end of the input has ended pdb in it.
+    ``notes`` are what the bot noted, None if nothing; ``dropped`` are lines for its author about what was dropped.
     """
 
     move: Any
@@ -80,6 +83,8 @@ class CallResult:
     ms: float
     resigns: bool = False
     left_debugger: bool = False
+    notes: dict[str, Any] | None = None
+    dropped: Sequence[str] = ()
 
 
 def plays(*games: str) -> Callable[[_Function], _Function]:
@@ -123,6 +128,15 @@ class Callback:
         """Ask for a move. No exception of the callback escapes, except KeyboardInterrupt."""
         if self.games and turn.game not in self.games:
             return CallResult(None, None, not_played_text(self.games, turn.game), 0.0, resigns=True)
+        collector = notes.Collector(board)
+        with notes.collected(collector):
+            result = self._call(board, is_black, turn)
+        noted = collector.take()
+        if noted or collector.dropped:
+            return replace(result, notes=noted, dropped=collector.dropped)
+        return result
+
+    def _call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         arguments = (board, is_black, turn) if self.takes_turn else (board, is_black)
         started = time.perf_counter()
         try:
@@ -162,10 +176,10 @@ def not_played_text(games: Iterable[str], game: str) -> str:
 def answer_to(question: int, call: CallResult) -> Step | Raised | Resign:
     """Return the message that answers the question with this id by the result of a call."""
     if call.resigns:
-        return Resign(id=question)
+        return with_notes(Resign(id=question), call.notes)
     if call.error is not None:
-        return Raised(id=question, error=call.error)
-    return Step(id=question, move=call.move)
+        return with_notes(Raised(id=question, error=call.error), call.notes)
+    return with_notes(Step(id=question, move=call.move), call.notes)
 
 
 def as_move(value: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from getstep.draw import Picture, draw_text
+from getstep.drawing import Picture, draw_text
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package

@@ -10,10 +10,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from getstep import draw
-from getstep.draw import Picture, colour_depth, describe, draw_svg, draw_terminal, draw_text, legend, svg_style
-from getstep.draw.picture import LARGEST_BOARD, squares_of
-from getstep.draw.terminal import (
+from getstep import drawing
+from getstep.drawing import Picture, colour_depth, describe, draw_svg, draw_terminal, draw_text, legend, svg_style
+from getstep.drawing.picture import LARGEST_BOARD, squares_of
+from getstep.drawing.terminal import (
     GLYPHS,
     ThemeName,
     can_show_glyphs,
@@ -42,7 +42,7 @@ def plain(terminal: str) -> str:
 
 
 def test_the_examples_are_true() -> None:
-    assert doctest.testmod(draw).failed == 0
+    assert doctest.testmod(drawing).failed == 0
 
 
 def test_a_hop_of_several_squares_arrives_on_the_last_one_only() -> None:

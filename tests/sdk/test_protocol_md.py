@@ -28,6 +28,7 @@ from getstep.wire import (
     MAX_SERVER_FRAME,
     MAX_TEXT,
     MAX_TEXT_BYTES,
+    NOTES_BYTES,
     SERVER_MESSAGES,
     VERSION,
     Connection,
@@ -112,10 +113,12 @@ WHATEVER = [None, True, 0, 1.5, float("inf"), "", "x", [], {}, [[1, 2], [3, 4]],
 NOT_INTS: list[Any] = [None, True, 1.0, "1", [1]]
 NOT_TEXTS: list[Any] = [None, False, 1, 1.5, ["x"], {}]
 GAME: dict[str, Any] = {"game": "hop", "options": {"size": 8}, "time_kind": "move", "time_ms": 1}
+DRAWING: list[Any] = ["mark", [2, 3], "7", None]
 WIDE_BOARDS = [[[0, 2**31]], [[-(2**31) - 1, 0]], [[2**63]]]
 
 KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "anything": (WHATEVER, []),
+    "[notes](#notes-of-a-move), or nil": ([None, {"say": "x"}, {"tags": ["a"], "draw": [DRAWING]}], []),
     "a move, or nil": (WHATEVER, []),
     "boolean": ([True, False], [None, 0, 1, "true", []]),
     "boolean, or nil": ([True, False, None], [0, 1, "true", []]),
@@ -296,6 +299,7 @@ LIMITS = {
     "characters of a text (`detail`, `error`)": MAX_TEXT,
     "characters of a name": MAX_NAME,
     "bytes of any string": MAX_TEXT_BYTES,
+    "bytes of [notes](#notes-of-a-move) that a client sends with an answer": NOTES_BYTES,
 }
 
 

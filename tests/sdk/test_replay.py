@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from getstep.draw import Picture, draw_svg
+from getstep.drawing import Picture, draw_svg
 from getstep.replay import (
     MODULES,
     Replay,

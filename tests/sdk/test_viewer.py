@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from getstep.draw import Picture, draw_terminal, draw_text, viewer
-from getstep.draw.viewer import FRAMES_PER_SECOND, Frame, Key, Place, read_keys, render
+from getstep.drawing import Picture, draw_terminal, draw_text, viewer
+from getstep.drawing.viewer import FRAMES_PER_SECOND, Frame, Key, Place, read_keys, render
 from getstep_engines import GAMES
 from tests.support.games import picture
 from tests.support.quick import each

@@ -22,6 +22,7 @@ from getstep.wire import (
     State,
     Step,
     _frames,
+    checked_notes,
 )
 from tests.support.conversations import SAMPLES, ends, framed, hearer
 
@@ -84,6 +85,25 @@ def test_one_more_is_too_much(cls: type[Message], most: bytes, more: bytes, code
     with pytest.raises(RemoteProtocolError) as caught:
         listener.next_event()
     assert caught.value.code == code
+
+
+NOTES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {  # the most that is kept, and what is left out
+    "say": ({"say": "x" * 1000}, {"say": "x" * 1001}),
+    "drawings": ({"draw": [["mark", [0, 0], None, None]] * 64}, {"draw": [["mark", [0, 0], "+", None]] * 65}),
+    "squares": ({"draw": [["mark", [0] * 128, None, None]]}, {"draw": [["mark", [0] * 130, None, None]]}),
+    "arrow": ({"draw": [["arrow", [0] * 32, None, None]]}, {"draw": [["arrow", [0] * 34, None, None]]}),
+    "coordinate": ({"draw": [["mark", [127, 0], None, None]]}, {"draw": [["mark", [128, 0], None, None]]}),
+    "label": ({"draw": [["mark", [0, 0], "é" * 8, None]]}, {"draw": [["mark", [0, 0], "é" * 9, None]]}),
+    "tags": ({"tags": list("abcdefgh")}, {"tags": list("abcdefghi")}),
+    "tag": ({"tags": ["x" * 24]}, {"tags": ["x" * 25]}),
+    "output": ({"output": "é" * 1000}, {"output": "é" * 1001}),
+}
+
+
+@pytest.mark.parametrize(("most", "more"), NOTES.values(), ids=NOTES)
+def test_of_notes_one_more_is_left_out(most: dict[str, Any], more: dict[str, Any]) -> None:
+    assert checked_notes(most) == most
+    assert checked_notes(more) in ({}, {key: value[:-1] for key, value in more.items() if len(value) in (65, 9)})
 
 
 def test_the_longest_join_stays_below_the_login_limit() -> None:

@@ -143,9 +143,10 @@ def compare(body: bytes) -> None:
 # --- bodies ----------------------------------------------------------------------------------------------
 
 HEADERS = [*OPENERS.values(), *EMPTY.values(), *(bytes([byte]) for byte in range(0x80, 0x100))]
-SCRAPS = st.sampled_from(HEADERS) | st.binary(max_size=3) | st.sampled_from([b"\xa1k", b"\xa1x", b"\x00"])
+SCRAPS = st.sampled_from([*HEADERS, b"\xa1k", b"\xa1x", b"\x00", b"\xa4mark", b"\xa3red"]) | st.binary(max_size=3)
 BODIES = [body for _, body, _ in hostile()] + [answer(move) for move in HONEST.values()]
 BODIES += [pack(sample.to_fields()) for sample in SAMPLES.values()]
+BODIES += [pack({"notes": {"draw": [["mark", [0, n], str(n), "red"] for n in range(64)]}})]
 
 
 HONEST_MOVES = {

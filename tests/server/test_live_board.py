@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace as replace_fields
 
-from getstep.draw import draw_text
+from getstep.drawing import draw_text
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest
 from getstep_server.events import ContestStarted, Listening, MatchCalledOff, MatchStarted, TeamArrived

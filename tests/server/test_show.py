@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace as replace_fields
 
-from getstep.draw import Picture, draw_text
+from getstep.drawing import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, database_path

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep_conformance.games import Playout, playout, ways_to_start
 from getstep_engines import GAMES, State
 

@@ -57,6 +57,7 @@ _FRIENDLY = "tests/server/test_web_friendly.py::"
 _PLAYS = "tests/server/test_sandbox.py::test_the_limits_of_a_program_that_plays"
 _OWN = "tests/server/test_web_own.py::"
 _SUBMIT = "tests/server/test_web_submissions.py::"
+_NOTES = "tests/sdk/test_wire_limits.py::test_of_notes_one_more_is_left_out"
 _PLAYING = "tests/server/test_playing.py::"
 _LOGINS = "tests/server/test_login_queue.py::"
 _STORE = "tests/server/test_program_store.py::"
@@ -80,6 +81,15 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_TEAM": ("2**64", f"{_BOUND}[a team]"),
     "MAX_ID": ("2**64", f"{_BOUND}[a version]"),
     "MAX_MS": ("2**64", f"{_BOUND}[a time]"),
+    "NOTES_BYTES": ("10**6", "tests/sdk/test_notes.py::test_ten_thousand_notes_of_a_move_are_bounded"),
+    "MAX_SAY": ("10**6", f"{_NOTES}[say]"),
+    "MAX_DRAWINGS": ("10**6", f"{_NOTES}[drawings]"),
+    "MAX_DRAWN_SQUARES": ("10**6", f"{_NOTES}[squares]"),
+    "MAX_ARROW_SQUARES": ("10**6", f"{_NOTES}[arrow]"),
+    "MAX_COORDINATE": ("1000", f"{_NOTES}[coordinate]"),
+    "MAX_LABEL": ("10**6", f"{_NOTES}[label]"),
+    "MAX_TAGS": ("10**6", f"{_NOTES}[tags]"),
+    "MAX_TAG": ("10**6", f"{_NOTES}[tag]"),
     "LOGIN_SECONDS": ("1e9", f"{_SESSION}test_a_login_has_ten_seconds"),
     "FRAME_SECONDS": ("1e9", f"{_SESSION}test_a_frame_has_five_seconds"),
     "LINGER_SECONDS": ("1e9", f"{_HERE}test_a_client_that_does_not_close_after_goodbye_is_cut_off"),
@@ -289,7 +299,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_TURN_CHARS": ("10**9", f"{_ORDER}test_a_turn_has_a_bounded_length"),
 }
 
-NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS"}
+NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS", "NOTE_SHAPES", "NOTE_COLORS"}
 """Forms, not bounds: with any other value nobody could speak to anybody."""
 
 

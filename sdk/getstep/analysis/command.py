@@ -86,7 +86,7 @@ def show(game: Replay, page: Path, console: Console, *, seconds: float, open_pag
     Raises:
         SetupError: the rules of the game are not installed, or the page cannot be written.
     """
-    from getstep.draw.viewer import painter
+    from getstep.drawing.viewer import painter
 
     from .game import analyse
 

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from getstep.draw import Picture, draw_text
+from getstep.drawing import Picture, draw_text
 from getstep.replay import Replay, ReplayTurn
 from getstep.text import escape_control_chars
 from getstep_bots.analysis import SECONDS, Interval, JudgedMove, judge, turning_points

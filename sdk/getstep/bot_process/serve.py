@@ -3,7 +3,7 @@
 Questions and replies are dicts of JSON values. A question has ``id``, ``board``, ``is_black``, ``seconds`` (the
 limit) and ``turn`` (the fields of `Turn`). A reply has ``type``: ``"ready"`` (with the ``games`` that the bot
 names), ``"broken"`` (the bot cannot be loaded), ``"late"`` (the call has reached its limit and still runs) or
-``"answer"``.
+``"answer"``, with the ``notes`` of the move, and with lines for the author about ``dropped`` ones.
 """
 
 from __future__ import annotations
@@ -50,5 +50,7 @@ def _answer(callback: Callback, question: Message, send: Callable[[Message], Non
             "error": call.error,
             "problem": call.problem[-LONGEST_TEXT:],
             "resigns": call.resigns,
+            "notes": call.notes,
+            "dropped": list(call.dropped),
         }
     )

@@ -517,6 +517,8 @@ class Client:
             _take_signals()
         question.call = call
         match.add_time(call.ms)
+        for line in call.dropped:
+            self.console.warn(f"Match {match.number}, move {ask.move_number}: {line}")
         if call.problem and self._problems.is_new(call.problem):
             self.console.warn(f"Match {match.number}, move {ask.move_number}: {call.problem}")
         return call

@@ -219,7 +219,7 @@ def position_text(game: str, board: Board, is_black: bool, move: Any) -> str:
     ``move`` may be any object. The text is empty if the board cannot be drawn, as one from a newer server may be.
     """
     # Here, not on top: a bot that makes no fault needs no drawing, and the import takes 10 ms.
-    from getstep.draw import Picture, draw_text, legend
+    from getstep.drawing import Picture, draw_text, legend
     from getstep_engines import GAMES
     from getstep_engines.look import DEFAULT_LOOK
 

@@ -14,7 +14,7 @@ from getstep._errors import SetupError
 from getstep._replay_choice import chosen_game
 from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
-from getstep.draw.viewer import painter
+from getstep.drawing.viewer import painter
 from getstep.games import only_game
 from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
 from getstep.text import Console, duration, short_repr

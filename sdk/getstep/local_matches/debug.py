@@ -58,7 +58,8 @@ class DebugPlayer(Player):
         with self._interruptible():
             call = call_with(self._callback, question)
         self._quit_if(self._interrupted or call.left_debugger)
-        return Answer(0.0, called(question, call.move, call.error, call.resigns), call.problem)
+        self.dropped += call.dropped
+        return Answer(0.0, called(question, call.move, call.error, call.resigns, call.notes), call.problem)
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:

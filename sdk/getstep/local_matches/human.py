@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from getstep.bot_process.serve import Message
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep.text import short_repr
 from getstep.wire import Resign, Step
 from getstep_engines import Game, IllegalMove, State

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from getstep import referee
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep.referee import STALLED_MISSES, FaultCode, MatchOutcome, MatchState
 from getstep.referee.answers import answered
 from getstep.replay import ReplayTurn
@@ -41,7 +41,7 @@ class PlayedTurn:
     ``where`` is the line where the bot was when its limit ended, ``problem`` its traceback or another text for its
     author. ``seconds`` is None if the time was not measured. ``picture`` is the board after the turn; the squares
     of an illegal move are marked. ``recorded`` is True if nobody was asked: the opponent made this move in the
-    replay from which the match began.
+    replay from which the match began. ``notes`` are what the bot noted, None if nothing.
     """
 
     number: int
@@ -58,6 +58,7 @@ class PlayedTurn:
     legal: tuple[str, ...] = ()
     legal_count: int = 0
     recorded: bool = False
+    notes: Mapping[str, Any] | None = None
 
 
 @dataclass
@@ -263,14 +264,17 @@ class _Match:
         before = state.state.copy()
         turn = decide()  # not before: it changes the position, which is drawn as it was
         colour: Colour = turn["player"]
+        notes = getattr(answer.message, "notes", None) if answer is not None else None  # a malformed one has none
         if "move" in turn:
             picture = Picture.after(game, game.trace(before, turn["move"]))
-            self._add(number, colour, "move", picture, turn["ms"], move=turn["move"], recorded=recorded)
+            more = {"move": turn["move"], "recorded": recorded, "notes": notes}
+            self._add(number, colour, "move", picture, turn["ms"], **more)
             return
         picture = Picture(game.look, game.view(before))
         if "end" in turn:
             code, problem = str(turn["end"]), answer.problem if answer else ""
-            self._add(number, colour, "end", picture, turn["ms"], code=code, reason=turn["detail"], problem=problem)
+            more = {"code": code, "reason": turn["detail"], "problem": problem, "notes": notes}
+            self._add(number, colour, "end", picture, turn["ms"], **more)
             return
         player, code = self._players[colour], turn["fault"]
         self._tell(player, turn)
@@ -289,6 +293,7 @@ class _Match:
             problem=(answer.problem if answer else "") or (player.late_calls if not answer else ""),
             legal=tuple(short_repr(as_move(_as_wire(move))) for move in moves[:MOST_LEGAL]),
             legal_count=len(moves),
+            notes=notes,
         )
 
     def _tell(self, player: Player, turn: referee.Turn) -> None:

@@ -25,7 +25,7 @@ from getstep.bot_process.serve import Message, serve
 from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
 from getstep.referee.answers import Answer as WireAnswer
-from getstep.text import sendable_text
+from getstep.text import escape_control_chars, sendable_text
 from getstep.turn import Callback, GetStepFunction
 from getstep.wire import End, Raised, Resign, Start, Step
 
@@ -57,13 +57,13 @@ class Answer:
     problem: str = ""
 
 
-def called(question: Message, move: Any, error: str | None, resigns: bool) -> WireAnswer:
+def called(question: Message, move: Any, error: str | None, resigns: bool, notes: Any = None) -> WireAnswer:
     """Return the answer of a call of ``get_step``: its move, unless there is an ``error`` or it gives up."""
     if resigns:
-        return Resign(question["id"])
+        return Resign(question["id"], notes)
     if error is None:
-        return Step(question["id"], move)
-    return Raised(question["id"], sendable_text(error))
+        return Step(question["id"], move, notes)
+    return Raised(question["id"], sendable_text(error), notes)
 
 
 class Player:
@@ -86,6 +86,8 @@ class Player:
         """The place of the call when its limit had ended, such as ``"my_bot.py line 12"``; empty if not known."""
         self.late_calls = ""
         """The calls there, as in a traceback."""
+        self.dropped: list[str] = []
+        """Lines for the bot's author about notes that were dropped."""
         self.violation: tuple[str, str] | None = None
         """The code and the detail of what the bot did against the protocol in this match."""
         self._inbox: queue.SimpleQueue[tuple[float, Message | None]] = queue.SimpleQueue()
@@ -136,7 +138,10 @@ class Player:
                 if at > deadline:
                     self._heard = True
                     return None
-                message = called(question, reply.get("move"), reply.get("error"), reply.get("resigns") is True)
+                resigns, notes = reply.get("resigns") is True, reply.get("notes")
+                message = called(question, reply.get("move"), reply.get("error"), resigns, notes)
+                if isinstance(dropped := reply.get("dropped"), list):
+                    self.dropped += map(escape_control_chars, map(str, dropped))
                 return Answer(at - asked, message, reply.get("problem", ""))
         return None
 

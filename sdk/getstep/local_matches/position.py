@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from getstep._errors import SetupError
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep.referee import MatchState, Turn, WrongTurn
 from getstep.replay import Replay, ReplayTurn
 from getstep.text import escape_control_chars

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from getstep.draw import Picture, draw_text
+from getstep.drawing import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep.replay import Replay, ReplayTurn, TurnKind, replay_data, replay_page
 from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
@@ -306,6 +306,7 @@ def _turn(turn: PlayedTurn) -> ReplayTurn:
         seconds=turn.seconds,
         left=turn.left,
         given=turn.recorded,
+        notes=turn.notes,
     )
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from getstep.draw.viewer import painter
+from getstep.drawing.viewer import painter
 from getstep.sprt import PairOutcomes, Sprt, llr_text, score_line
 from getstep.text import duration, escape_control_chars
 

@@ -16,7 +16,7 @@ from getstep import _bot
 from getstep._debugger import attached_debugger
 from getstep._errors import BotError, SetupError
 from getstep.conventions import CONVENTIONS
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep.games import games_named, only_game
 from getstep.languages import language_of
 from getstep.output import Output
@@ -321,6 +321,9 @@ class _Series:
             person.begin(match)
 
         def on_turn(match: PlayedMatch, turn: PlayedTurn) -> None:
+            for player in players:
+                while player.dropped:
+                    self._screen.say(f"{player.name}: {player.dropped.pop(0)}")
             if not people:
                 self._screen.turn(match, turn)
             for person in people:

@@ -35,7 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from getstep.draw.picture import squares_of
+from getstep.drawing.picture import squares_of
 from getstep_engines import Game, Player, State, Step, TimeControl, Touched, look_json
 from getstep_engines.look import coordinates
 

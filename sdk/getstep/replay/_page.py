@@ -16,7 +16,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from getstep.draw import svg_style
+from getstep.drawing import svg_style
 
 MODULES = ("board.js", "drawings.js", "frames.js", "viewer.js")
 """The ES modules of the viewer, each after those that it imports."""

@@ -1,5 +1,5 @@
 // Draws a board as SVG, from the JSON of `look_json` in getstep_engines.look. It makes the same text as
-// getstep.draw.draw_svg, in node and in a browser; the colours are CSS variables of getstep.draw.svg_style.
+// getstep.drawing.draw_svg, in node and in a browser; the colours are CSS variables of getstep.drawing.svg_style.
 
 export const UNIT = 100; // of a square's side
 const MARGIN = 60;
@@ -48,7 +48,7 @@ export function drawPiece(look, player) {
   return `${svg}${pieceOf(look, { ...piece, label: "" }, 0, 0)}</svg>`;
 }
 
-/** Return the squares that several steps touched, as if they were one: see `merge` in getstep.draw. */
+/** Return the squares that several steps touched, as if they were one: see `merge` in getstep.drawing. */
 export function mergeTouched(parts) {
   const every = parts.filter((part) => part);
   const all = (name) => distinct(every.flatMap((part) => part[name] || []));

@@ -253,6 +253,10 @@ _LEAF = b"(?:%b)" % b"|".join(b"\\x%x%b{%d}" % (0x90 + n, _ONE_BYTE, n) for n in
 _LEAVES = re.compile(b"%b%b*" % (_LEAF, _LEAF))  # not +, which would keep `re` from skipping to the next header
 """Short arrays of one-byte values, one after another: the squares of a path."""
 
+_VALUE = b"(?:%b|%b)" % (_ONE_BYTE, b"|".join(b"\\x%x[\\x00-\\x7f]{%d}" % (0xA0 + n, n) for n in range(1, 9)))
+_WITH_TEXTS = re.compile(b"|".join(b"\\x%x%b{%d}" % (0x90 + n, _VALUE, n) for n in range(1, 16)))
+"""Short arrays that may also hold ASCII texts of up to 8 characters: the drawings of a move's notes."""
+
 _SCALAR_BYTES = [  # of a scalar, by its first byte: 0 if that does not tell, or if it is not a scalar
     *[1] * 0x80,
     *[0] * 0x20,
@@ -278,12 +282,16 @@ def _is_shallow(body: bytes) -> bool:
     A value is at most one deeper than it has bytes that could be a filled container's header: the innermost one may
     be empty. Bytes of this kind inside strings and numbers raise the estimate, and never lower it. If the estimate
     is too high, arrays of one-byte values are removed first, which lowers the true depth by one, or by two if they
-    held empty containers. Matches inside a string do no harm: a match consists of one-byte values after its header,
-    so it can neither contain nor hide the header of a container that holds something longer.
+    held empty containers. Then arrays that hold short ASCII texts, too, are removed: of those, the true depth is at
+    most 3, with what was removed inside them. Matches inside a string do no harm: after its header, a match has no
+    byte that could be a filled container's header, so it can neither contain nor hide one.
     """
     if len(body.translate(None, _NOT_FILLED)) < MAX_DEPTH:
         return True
-    return len(_LEAVES.sub(b"\0", body).translate(None, _NOT_FILLED)) < MAX_DEPTH - 1
+    body = _LEAVES.sub(b"\0", body)
+    if len(body.translate(None, _NOT_FILLED)) < MAX_DEPTH - 1:
+        return True
+    return len(_WITH_TEXTS.sub(b"\0", body).translate(None, _NOT_FILLED)) < MAX_DEPTH - 2
 
 
 def _walk(body: bytes) -> None:

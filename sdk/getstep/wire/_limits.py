@@ -55,3 +55,38 @@ MAC_DIGITS = 64
 
 CLASSIC_MAX_SQUARES = 100
 """Squares of a path on the classic wire: the limit of the original protocol."""
+
+# --- the notes of a move ------------------------------------------------------------------------------------------
+
+NOTES_BYTES = 3584
+"""Bytes of the notes that a client sends, as msgpack: beside the longest useful move, they fit into a frame."""
+
+MAX_SAY = 1000
+"""Characters of what a bot says in a move; as a string, it has at most MAX_TEXT_BYTES."""
+
+MAX_DRAWINGS = 64
+"""Drawings of a move: one for each square of an 8 by 8 board."""
+
+MAX_DRAWN_SQUARES = 64
+"""Squares of one drawing: two numbers each, in one array."""
+
+MAX_ARROW_SQUARES = 16
+"""Squares of an arrow's path."""
+
+MAX_COORDINATE = 127
+"""The highest row and column of a drawing: an array has at most MAX_ARRAY rows."""
+
+MAX_LABEL = 8
+"""Characters of a drawing's label: more do not fit on a square."""
+
+MAX_TAGS = 8
+"""Tags of a move."""
+
+MAX_TAG = 24
+"""Characters of a tag."""
+
+NOTE_SHAPES = ("mark", "arrow", "region", "domino")
+"""The shapes of drawings."""
+
+NOTE_COLORS = ("black", "white", "blue", "orange", "red", "green", "yellow", "purple", "grey")
+"""The colours of drawings: those of `getstep_engines.look.PALETTE`, which the wire does not import."""

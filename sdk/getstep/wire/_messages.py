@@ -7,12 +7,25 @@ ignored, so that keys can be added later.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, ClassVar, TypeVar
 
 from ._addresses import SocketAddress
 from ._frames import QUESTION, UNPACKABLE, pack, pack_board
-from ._limits import MAC_DIGITS, MAX_ARRAY, MAX_ID, MAX_MS, MAX_NAME, MAX_TEAM, MAX_TEXT, NONCE_DIGITS
+from ._limits import (
+    MAC_DIGITS,
+    MAX_ARRAY,
+    MAX_CLIENT_FRAME,
+    MAX_ID,
+    MAX_MS,
+    MAX_NAME,
+    MAX_TEAM,
+    MAX_TEXT,
+    NONCE_DIGITS,
+    NOTES_BYTES,
+)
+from ._notes import checked_notes, fit_notes
 
 _HEX = frozenset("0123456789abcdef")
 _CELLS = frozenset([int])
@@ -297,14 +310,19 @@ class Join(Message):
 
 @dataclass(frozen=True, init=False)
 class Step(Message):
-    """The answer to the question ``id``. ``move`` may be any value: the game's rules decide if it is legal."""
+    """The answer to the question ``id``. ``move`` may be any value: the game's rules decide if it is legal.
+
+    ``notes`` are the bot's, None if there are none. Of wrong ones, what is right is kept; so in all answers.
+    """
 
     type: ClassVar[str] = "step"
     id: int
     move: Any
+    notes: Mapping[str, Any] | None = None
 
-    def __init__(self, id: int, move: Any) -> None:  # noqa: A002 - its name on the wire
-        vars(self).update(id=id, move=move)  # as in GetStep
+    def __init__(self, id: int, move: Any, notes: object = None) -> None:  # noqa: A002 - its name on the wire
+        # as in GetStep
+        vars(self).update(id=id, move=move, notes=None if notes is None else checked_notes(notes) or None)
         if type(id) is not int or not 0 < id <= MAX_ID:
             self._check()
 
@@ -314,26 +332,41 @@ class Step(Message):
 
 @dataclass(frozen=True)
 class Raised(Message):
-    """The callback raised instead of answering the question ``id``."""
+    """The callback raised instead of answering the question ``id``; ``notes`` as in `Step`."""
 
     type: ClassVar[str] = "raised"
     id: int
     error: str
+    notes: Mapping[str, Any] | None = None
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
         _text("error", self.error, MAX_TEXT)
+        vars(self)["notes"] = checked_notes(self.notes) or None
 
 
 @dataclass(frozen=True)
 class Resign(Message):
-    """The answer to the question ``id`` of a player that gives up the match."""
+    """The answer to the question ``id`` of a player that gives up the match; ``notes`` as in `Step`."""
 
     type: ClassVar[str] = "resign"
     id: int
+    notes: Mapping[str, Any] | None = None
 
     def _check(self) -> None:
         _integer("id", self.id, 1, MAX_ID)
+        vars(self)["notes"] = checked_notes(self.notes) or None
+
+
+_Answer = TypeVar("_Answer", Step, Raised, Resign)
+
+
+def with_notes(answer: _Answer, notes: Mapping[str, Any] | None) -> _Answer:
+    """Return an answer with as much of checked notes as its frame has room for."""
+    if not notes:
+        return answer
+    room = MAX_CLIENT_FRAME - len(pack(answer.to_fields())) - len(pack("notes"))
+    return replace(answer, notes=fit_notes(notes, min(NOTES_BYTES, room)))
 
 
 # --- events of the codec that are not messages ----------------------------------------------------------------

@@ -111,7 +111,7 @@ def is_live(terminal: Console) -> bool:
 
 def live_board(contest: Contest, move_seconds: float | None = None) -> LiveBoard:
     """Return the board of a running match for the live view; see `LiveBoard` for ``move_seconds``."""
-    from getstep.draw import viewer  # here: only a live view needs them
+    from getstep.drawing import viewer  # here: only a live view needs them
     from getstep_server.reports.live_board import LiveBoard
 
     return LiveBoard(contest, viewer.painter(sys.stdout.encoding, is_terminal=True), move_seconds=move_seconds)

@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 
-from getstep.draw import Picture, viewer
+from getstep.drawing import Picture, viewer
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
 from getstep_server.records.record import RecordError, parse

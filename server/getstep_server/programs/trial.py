@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from getstep.draw import draw_text
+from getstep.drawing import draw_text
 from getstep.local_matches.match import PlayedMatch, PlayedTurn, play_match, tried_text
 from getstep.local_matches.players import Answer, called
 from getstep.local_matches.players import Player as Opponent

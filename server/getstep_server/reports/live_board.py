@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from getstep.draw import Picture
+from getstep.drawing import Picture
 from getstep_server.config.contest import Contest
 from getstep_server.events import Event, MatchCalledOff, MatchEnded, MatchStarted
 from getstep_server.json_text import decode

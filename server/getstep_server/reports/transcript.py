@@ -1,7 +1,7 @@
 """A recorded game turn by turn: what each player did, why a turn was a fault, and the board after it.
 
 `read_transcript` replays a record into moments; the functions below it print them. A terminal steps through the
-same moments with `getstep.draw.viewer`.
+same moments with `getstep.drawing.viewer`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from getstep.draw import Picture
-from getstep.draw.viewer import Frame
+from getstep.drawing import Picture
+from getstep.drawing.viewer import Frame
 from getstep.referee import MatchState
 from getstep_engines import GAMES, Game, Player, State
 from getstep_engines.look import coordinates

@@ -7,7 +7,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from getstep.draw import svg_style
+from getstep.drawing import svg_style
 from getstep.replay import MODULES, STYLE_FILE, source, without_comments
 from getstep_engines import GAMES, look_json
 

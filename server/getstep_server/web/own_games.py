@@ -21,7 +21,7 @@ from typing import Any
 import trio
 from msgspec.structs import asdict
 
-from getstep.draw.picture import squares_of
+from getstep.drawing.picture import squares_of
 from getstep.referee import UNANSWERED, EndCode, WrongTurn
 from getstep.replay import replay_data, replay_page
 from getstep_engines import GAMES, Game

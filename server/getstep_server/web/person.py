@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import trio
 
-from getstep.draw.picture import merge
+from getstep.drawing.picture import merge
 from getstep_engines import Game, IllegalMove, State
 
 from .choices import Choices, choices, move_of

@@ -1,7 +1,7 @@
 """Draws the boards of every game, from the look that the game describes (`getstep_engines.look`).
 
 >>> from getstep_engines import GAMES
->>> from getstep.draw import Picture, draw_text
+>>> from getstep.drawing import Picture, draw_text
 >>> game = GAMES["hop"]
 >>> state = game.start()
 >>> steps = game.trace(state, [(2, 2), (2, 3)])
@@ -18,7 +18,7 @@
 
 In: a `Picture`: a game's look, a board, and what the last move touched. Out: text, colours for a terminal, or SVG.
 It must not know the rules: `getstep_engines` says what a move does, and no renderer knows a game. `draw_text` is
-for logs and pipes, `draw_terminal` for terminals with colours, `draw_svg` for pages. `getstep.draw.viewer` steps
+for logs and pipes, `draw_terminal` for terminals with colours, `draw_svg` for pages. `getstep.drawing.viewer` steps
 through the pictures of a match with the keyboard.
 """
 
