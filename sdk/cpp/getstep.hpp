@@ -1005,11 +1005,15 @@ struct End {
     std::string result, reason, detail;
     Value scores;
 };
+struct Notice {
+    std::string kind, text;
+    std::int64_t match = 0;  // 0: about no match
+};
 struct Goodbye {
     std::string reason, detail;
     std::optional<std::int64_t> retry_ms;
 };
-using Message = std::variant<Hello, Welcome, Start, Ask, Penalty, End, Goodbye>;
+using Message = std::variant<Hello, Welcome, Start, Ask, Penalty, End, Notice, Goodbye>;
 
 /// Reads the fields of one map, and throws a ProtocolError for a missing or wrong one.
 class Fields {
@@ -1167,6 +1171,13 @@ inline Message message_of(const Value& map, const std::string& type) {
             Fields::wrong("scores", end.scores, "one for each player");
         return end;
     }
+    if (type == "notice") {
+        Notice notice;
+        notice.kind = fields.text("kind", max_name);
+        if (!fields.any("match").is(Value::Kind::nil)) notice.match = fields.integer("match", 1, max_id);
+        notice.text = fields.text("text", max_text);
+        return notice;
+    }
     Goodbye goodbye;
     goodbye.reason = fields.text("reason", max_name);
     goodbye.detail = fields.text("detail", max_text);
@@ -1219,12 +1230,13 @@ public:
 
 private:
     static bool is_known(const std::string& type) {
-        for (const char* known : {"hello", "welcome", "start", "get_step", "penalty", "end", "goodbye"})
+        for (const char* known : {"hello", "welcome", "start", "get_step", "penalty", "end", "notice", "goodbye"})
             if (type == known) return true;
         return false;
     }
     bool allowed(const std::string& type) const {
         if (type == "goodbye") return true;
+        if (type == "notice") return state_ == State::lobby || state_ == State::match || state_ == State::turn;
         switch (state_) {
             case State::greeting: return type == "hello";
             case State::deciding: return type == "welcome";
@@ -1237,6 +1249,7 @@ private:
         return false;
     }
     void advance(const Message& message) {
+        if (std::holds_alternative<Notice>(message)) return;
         if (const Ask* ask = std::get_if<Ask>(&message)) {
             question_ = ask->id;
             state_ = State::turn;
@@ -1270,6 +1283,7 @@ inline std::string join_frame(std::int64_t team, const std::string& mac, const s
     join.add("purpose", Value::text("play"));
     join.add("nonce", Value::text(nonce));
     if (!dialled.empty()) join.add("dialled", Value::text(dialled));
+    join.add("notices", Value::boolean(true));
     return encode_frame(join);
 }
 
@@ -3249,7 +3263,13 @@ private:
         else if (const Ask* ask = std::get_if<Ask>(&message)) on_get_step(*ask);
         else if (const Penalty* penalty = std::get_if<Penalty>(&message)) on_penalty(*penalty);
         else if (const End* end = std::get_if<End>(&message)) on_end(*end);
+        else if (const Notice* notice = std::get_if<Notice>(&message)) on_notice(*notice);
         else if (const Goodbye* goodbye = std::get_if<Goodbye>(&message)) goodbye_ = *goodbye;
+    }
+
+    void on_notice(const Notice& notice) {
+        const std::string about = notice.match == 0 ? "" : "match " + std::to_string(notice.match) + ", ";
+        console_.warn("From the host (" + about + escaped(notice.kind) + "): " + escaped(notice.text));
     }
 
     void on_start(const Start& start) {

@@ -901,6 +901,11 @@ public static class Getstep
                 case "end":
                     message.ReadEnd(fields);
                     break;
+                case "notice":
+                    message.Reason = fields.String("kind", MaxName);
+                    message.Match = fields.Required("match") == null ? 0 : fields.Integer("match", 1, MaxId);
+                    message.Detail = fields.String("text", MaxText);
+                    break;
                 case "goodbye":
                     message.ReadReason(fields);
                     fields.Required("retry_ms");
@@ -1192,6 +1197,11 @@ public static class Getstep
             if (type == "goodbye")
             {
                 return State.Closed;
+            }
+            bool welcomed = State == State.Lobby || State == State.Match || State == State.Turn;
+            if (type == "notice" && welcomed)
+            {
+                return State;
             }
             switch (State)
             {
@@ -2809,6 +2819,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         {
             message.Add("dialled", dialled);
         }
+        message.Add("notices", true);
         return message;
     }
 
@@ -4020,6 +4031,12 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         private void Handle(Message message, Connection connection)
         {
+            if (message.Type == "notice") // its kind and its text are the reason and the detail
+            {
+                string about = message.Match == 0 ? "" : $"match {message.Match}, ";
+                console.Warn($"From the host ({about}{Text.Escape(message.Reason)}): {Text.Escape(message.Detail)}");
+                return;
+            }
             open = message.Type == "get_step"; // every other message closes the question, or comes without one
             switch (message.Type)
             {

@@ -280,7 +280,9 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self.connection = Connection(Role.CLIENT)
         # After the login: before it, a client's frames are shorter.
-        self.connection.restore({"state": State.TURN.name, "question": None, "unanswered": (), "received": b""})
+        self.connection.restore(
+            {"state": State.TURN.name, "question": None, "notices": False, "unanswered": (), "received": b""}
+        )
 
 
 _scratch = _Scratch()

@@ -874,6 +874,11 @@ public final class Getstep {
                 case "end":
                     message.readEnd(fields);
                     break;
+                case "notice":
+                    message.reason = fields.text("kind", MAX_NAME);
+                    message.match = fields.required("match") == null ? 0 : fields.integer("match", 1, MAX_ID);
+                    message.detail = fields.text("text", MAX_TEXT);
+                    break;
                 case "goodbye":
                     message.readReason(fields);
                     message.retryMs = fields.optionalInteger("retry_ms", true);
@@ -1140,6 +1145,10 @@ public final class Getstep {
         private State following(Object type) {
             if ("goodbye".equals(type)) {
                 return State.CLOSED;
+            }
+            boolean welcomed = state == State.LOBBY || state == State.MATCH || state == State.TURN;
+            if ("notice".equals(type) && welcomed) {
+                return state;
             }
             switch (state) {
                 case GREETING:
@@ -2503,6 +2512,7 @@ public final class Getstep {
         if (dialled != null) {
             message.put("dialled", dialled);
         }
+        message.put("notices", true);
         return message;
     }
 
@@ -3617,6 +3627,11 @@ public final class Getstep {
                 case "end":
                     open = false;
                     onEnd(message);
+                    break;
+                case "notice": // its kind and its text are the reason and the detail
+                    String about = message.match == 0 ? "" : "match " + message.match + ", ";
+                    console.warn("From the host (" + about + Text.escape(message.reason) + "): "
+                            + Text.escape(message.detail));
                     break;
                 default: // goodbye: the conversation allows no other
                     open = false;

@@ -553,6 +553,7 @@ const MESSAGES = {
     detail: text(MAX_TEXT),
     scores: orNil(scores),
   },
+  notice: { kind: text(MAX_NAME), match: orNil(integer(1, MAX_ID)), text: text(MAX_TEXT) },
   goodbye: { reason: text(MAX_NAME), detail: text(MAX_TEXT), retry_ms: orNil(integer(0, MAX_MS)) },
 };
 
@@ -585,9 +586,9 @@ const ALLOWED = {
   greeting: ["hello"],
   login: [],
   deciding: ["welcome"],
-  lobby: ["start"],
-  match: ["get_step", "penalty", "end"],
-  turn: ["penalty", "end"],
+  lobby: ["start", "notice"],
+  match: ["get_step", "penalty", "end", "notice"],
+  turn: ["penalty", "end", "notice"],
 };
 const STATE_AFTER = { hello: "login", welcome: "lobby", start: "match", get_step: "turn", penalty: "match", end: "lobby" };
 
@@ -645,6 +646,7 @@ export class Conversation {
   }
 
   #advance(message) {
+    if (message.type === "notice") return;
     if (message.type === "get_step") {
       this.question = message.id;
     } else if (this.question !== 0) {
@@ -1811,7 +1813,7 @@ class Client {
       const mac = sign(this.login.token, hello.nonce, dialled);
       const client = `getstep JavaScript ${VERSION}`;
       const { team } = this.login;
-      const join = { type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce };
+      const join = { type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce, notices: true };
       connection.send(encodeFrame(dialled === null ? join : { ...join, dialled }));
       connection.conversation.joined();
     }
@@ -1959,7 +1961,13 @@ class Client {
     else if (message.type === "get_step") this.#onGetStep(message);
     else if (message.type === "penalty") this.#onPenalty(message);
     else if (message.type === "end") this.#onEnd(message);
+    else if (message.type === "notice") this.#onNotice(message);
     else if (message.type === "goodbye") this.#goodbye = message;
+  }
+
+  #onNotice({ kind, match, text }) {
+    const about = match === null ? "" : `match ${match}, `;
+    this.console.warn(`From the host (${about}${escaped(kind)}): ${escaped(text)}`);
   }
 
   #onStart(start) {

@@ -35,6 +35,7 @@ from getstep.wire import (
     LocalProtocolError,
     MalformedAnswer,
     Message,
+    Notice,
     Penalty,
     Raised,
     RemoteProtocolError,
@@ -57,16 +58,19 @@ PICTURE = """
     DECIDING  S welcome   LOBBY
     DECIDING  S goodbye   CLOSED
     LOBBY     S start     MATCH
+    LOBBY     S notice    LOBBY
     LOBBY     S goodbye   CLOSED
     MATCH     S get_step  TURN
     MATCH     S penalty   MATCH
     MATCH     S end       LOBBY
+    MATCH     S notice    MATCH
     MATCH     S goodbye   CLOSED
     TURN      C step      MATCH
     TURN      C raised    MATCH
     TURN      C resign    MATCH
     TURN      S penalty   MATCH
     TURN      S end       LOBBY
+    TURN      S notice    TURN
     TURN      S goodbye   CLOSED
     ERROR     S goodbye   CLOSED
 """
@@ -125,7 +129,8 @@ def test_any_state_says_anything(role: Role, state: State, cls: type[Message]) -
     else:
         assert end.send(SAMPLES[cls]) == frame(SAMPLES[cls])
         assert end.state is following
-        assert end.question == (SAMPLES[cls].to_fields()["id"] if cls is GetStep else None)
+        asked = SAMPLES[cls].to_fields()["id"] if cls is GetStep else None
+        assert end.question == (before[1] if cls is Notice else asked)
 
 
 @pytest.mark.parametrize("message", [Step(id=30, move=0), Raised(id=32, error=""), Resign(id=1)])
@@ -134,6 +139,24 @@ def test_only_the_open_question_is_answered(message: Message) -> None:
     with pytest.raises(LocalProtocolError, match=r"^the open question is 31, not that of "):
         client.send(message)
     assert snapshot(client) == (State.TURN, 31)
+
+
+@pytest.mark.parametrize("notices", [None, False])
+def test_no_notice_to_a_client_that_has_not_asked_for_it(notices: bool | None) -> None:
+    server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
+    for message in (SAMPLES[Hello], replace(SAMPLES[Join], notices=notices), SAMPLES[Welcome]):
+        speaker, listener = (client, server) if type(message) is Join else (server, client)
+        listener.receive_data(speaker.send(message))
+        listener.next_event()
+    with pytest.raises(LocalProtocolError, match=r"^the client has not asked for notices$"):
+        server.send(SAMPLES[Notice])
+
+
+def test_consent_to_notices_travels_with_a_saved_conversation() -> None:
+    server, _ = ends(State.LOBBY)
+    copy = Connection(Role.SERVER)
+    copy.restore(server.save())
+    assert copy.send(SAMPLES[Notice]) == frame(SAMPLES[Notice])
 
 
 def test_long_answer_is_shown_in_short() -> None:
@@ -186,6 +209,8 @@ class OneEnd(RuleBasedStateMachine):
         return about(cls, number)
 
     def move(self, message: Message, following: State) -> None:
+        if type(message) is Notice:
+            return
         if self.question and following is not State.TURN and type(message) not in ANSWERS:
             self.unanswered.add(self.question)
         self.question = message.id if isinstance(message, GetStep) else None
@@ -408,6 +433,7 @@ FIELDS: dict[type[Message], dict[str, Any]] = {
         "detail": TEXTS,
         "scores": SCORES,
     },
+    Notice: {"kind": NAMES, "match": st.none() | IDS, "text": TEXTS},
     Goodbye: {"reason": NAMES, "detail": TEXTS, "retry_ms": st.none() | TIMES},
     Join: {
         "version": IDS,

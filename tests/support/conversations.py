@@ -24,6 +24,7 @@ from getstep.wire import (
     Hello,
     Join,
     Message,
+    Notice,
     Penalty,
     Raised,
     RemoteProtocolError,
@@ -53,7 +54,7 @@ _WELCOME = Welcome(
 )
 DIALLED = "192.168.1.10:7777"
 _HELLO_AND_CHECK = replace(_HELLO, dialled=True)
-_JOIN_AND_ASK = replace(_JOIN, mac=sign(TOKEN, NONCE, DIALLED), nonce=CLIENT_NONCE, dialled=DIALLED)
+_JOIN_AND_ASK = replace(_JOIN, mac=sign(TOKEN, NONCE, DIALLED), nonce=CLIENT_NONCE, dialled=DIALLED, notices=True)
 _WELCOME_WITH_PROOF = replace(_WELCOME, proof=prove_server(TOKEN, NONCE, CLIENT_NONCE, DIALLED))
 
 
@@ -173,6 +174,7 @@ SAMPLES |= {
     Join: _JOIN_AND_ASK,
     Welcome: _WELCOME_WITH_PROOF,
     Step: Step(id=31, move=[[3, 5], [3, 4]]),
+    Notice: Notice(kind="paused", match=12, text="paused by the host: the projector has failed"),
     Raised: Raised(id=31, error="IndexError: list index out of range"),
     Resign: Resign(id=31),
 }

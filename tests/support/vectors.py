@@ -224,6 +224,11 @@ VALUES: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {  # accepted and re
         "detail": _texts(MAX_TEXT),
         "scores": ([None, [7, 2], [0.5, -1]], [[], [7], [1, 2, 3], 7, "7:2", {}]),
     },
+    "notice": {
+        "kind": (["paused", "resumed", "announcement", "answer", "later", "🎲" * MAX_NAME], ["x" * 65, *NOT_TEXT]),
+        "match": ([None, 1, MAX_ID], [0, MAX_ID + 1, True, 1.0, "1"]),
+        "text": _texts(MAX_TEXT),
+    },
     "goodbye": {
         "reason": _texts(MAX_NAME),
         "detail": _texts(MAX_TEXT),

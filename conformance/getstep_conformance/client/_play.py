@@ -266,6 +266,8 @@ class Play:
                 match = self.start["match"]
                 detail = "Black has the longer path"
                 return {"match": match, "result": "win", "reason": "finished", "detail": detail, "scores": [9, 7]}
+            case "notice":
+                return {"kind": "announcement", "match": None, "text": "Lunch is at noon."}
             case "goodbye":
                 return {"reason": "shutting_down", "detail": "The contest continues later.", "retry_ms": 2000}
         return {}
@@ -301,7 +303,7 @@ class Play:
             self._holding, self._held, data = False, data, b""
         return data
 
-    async def send(self, kind: str, style: str = "shortest", cut: Cut = "whole", **changes: Any) -> None:
+    async def send(self, kind: str, /, style: str = "shortest", cut: Cut = "whole", **changes: Any) -> None:
         """Send a message of the server."""
         fields = self.fields_of(kind, changes)
         self.note("S", describe(fields))

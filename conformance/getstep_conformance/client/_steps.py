@@ -373,6 +373,35 @@ class Shown(Step, frozen=True):
             raise NotAsRequired(f"its output has {self.never!r}")
 
 
+class Notify(Step, frozen=True, kw_only=True):
+    """Send a notice to a client that has asked for notices in join, and expect its text in the output.
+
+    Attributes:
+        kind: of the notice.
+        text: what it says.
+        shown: what the output has to contain.
+        about: it is about the match.
+    """
+
+    goes_on = True
+
+    kind: str = "announcement"
+    text: str
+    shown: str
+    about: bool = False
+
+    async def run(self, play: Play) -> None:
+        if play.join.get("notices") is not True:
+            play.note("-", "join has no notices: the client gets none")
+            return
+        await play.send("notice", kind=self.kind, text=self.text, match=play.start["match"] if self.about else None)
+        with trio.move_on_after(play.times.patience):
+            while self.shown not in play.client.output:
+                await trio.sleep(0.01)
+        if self.shown not in play.client.output:
+            raise NotAsRequired(f"its output does not have {self.shown!r}")
+
+
 class Nonce(Step, frozen=True):
     """Expect that the client has asked the server to prove itself."""
 
@@ -424,6 +453,7 @@ STEPS: Mapping[str, type[Step]] = {
     "refuse": Refuse,
     "ended": Ended,
     "shown": Shown,
+    "notify": Notify,
     "nonce": Nonce,
     "keep_alive": KeepAlive,
 }

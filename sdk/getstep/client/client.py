@@ -37,6 +37,7 @@ from getstep.wire import (
     Goodbye,
     Hello,
     Message,
+    Notice,
     Penalty,
     RemoteProtocolError,
     Start,
@@ -53,6 +54,7 @@ from .match import (
     end_text,
     hangs_text,
     lateness_text,
+    notice_text,
     penalty_text,
     restart_text,
     stalled_text,
@@ -614,6 +616,8 @@ class Client:
                 self._on_penalty(message)
             elif isinstance(message, End):
                 self._on_end(message)
+            elif isinstance(message, Notice):
+                self.console.warn(notice_text(message))
             elif isinstance(message, Goodbye):
                 self._goodbye = message
 

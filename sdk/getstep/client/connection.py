@@ -273,7 +273,9 @@ def log_in(
         if must_be_there and dialled is None:
             raise NotProved(NOT_LOCATED)
         mac = sign(login.token, hello.nonce, dialled)
-        join = Join(VERSION, login.team, mac, client=_CLIENT, purpose=purpose, nonce=nonce, dialled=dialled)
+        join = Join(
+            VERSION, login.team, mac, client=_CLIENT, purpose=purpose, nonce=nonce, dialled=dialled, notices=True
+        )
         connection.send(join)
     answer = cast(Welcome | Goodbye, connection.next_message(WELCOME_SECONDS))  # the codec allows no other here
     if isinstance(answer, Welcome) and answer.proof is not None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from getstep.games import Board
 from getstep.text import duration, escape_control_chars, short_repr
 from getstep.turn import CallResult, Turn, as_move
-from getstep.wire import End, GetStep, Penalty, Start
+from getstep.wire import End, GetStep, Notice, Penalty, Start
 
 STALLED_MISSES = 3
 """Limits missed in silence after which the server skips a player's turns (protocol.md, "Playing")."""
@@ -154,6 +154,12 @@ def penalty_text(
     if penalty.reason == "illegal_move" and call:
         line += f" (you returned {short_repr(call.move)})"
     return line
+
+
+def notice_text(notice: Notice) -> str:
+    """Return the line about a notice. A kind that this client does not know is shown as it came."""
+    about = "" if notice.match is None else f"match {notice.match}, "
+    return f"From the host ({about}{escape_control_chars(notice.kind)}): {escape_control_chars(notice.text)}"
 
 
 def lateness_text(match: int, ask: GetStep, ms: float) -> str:

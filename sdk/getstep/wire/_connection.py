@@ -13,9 +13,11 @@ from ._messages import (
     CLIENT_MESSAGES,
     SERVER_MESSAGES,
     GetStep,
+    Join,
     LateAnswer,
     MalformedAnswer,
     Message,
+    Notice,
     Step,
     Welcome,
 )
@@ -67,6 +69,8 @@ class Connection:
         self.state = State.GREETING
         self.question: int | None = None
         """The id of the open question, in state TURN."""
+        self.notices = False
+        """True if the client knows `Notice`: it has said so in `join`."""
         self._unanswered: set[int] = set()  # closed without an answer; one late answer to each is allowed
         self._reader = _frames.FrameReader(_MAX_FRAME_BEFORE_LOGIN[_PEER[role]])
         self._received_types = _TYPES[_PEER[role]]
@@ -81,6 +85,7 @@ class Connection:
         return {
             "state": self.state.name,
             "question": self.question,
+            "notices": self.notices,
             "unanswered": sorted(self._unanswered),
             "received": self._reader.rest,
         }
@@ -89,6 +94,7 @@ class Connection:
         """Go on with a conversation that another process has saved."""
         self.state = State[saved["state"]]
         self.question = saved["question"]
+        self.notices = saved["notices"]
         self._unanswered = set(saved["unanswered"])
         self._log_in()
         self._reader.rest = saved["received"]
@@ -240,6 +246,8 @@ class Connection:
         following = TRANSITIONS[self.state].get(type(message))
         if following is None or message.type not in self._sent_types:
             raise LocalProtocolError(f"{self.role.value} cannot send {message.type} in state {self.state.name}")
+        if type(message) is Notice and not self.notices:
+            raise LocalProtocolError("the client has not asked for notices")
         if type(message) in ANSWERS and getattr(message, "id", None) != self.question:
             raise LocalProtocolError(f"the open question is {self.question}, not that of {message!r:.80}")
         return following
@@ -249,6 +257,8 @@ class Connection:
             self._close_question(answered=True)
         elif isinstance(message, GetStep):
             self.question = message.id
+        elif isinstance(message, Join):
+            self.notices = message.notices is True
         elif isinstance(message, Welcome):
             self._log_in()
         elif following is not State.TURN:

@@ -13,7 +13,7 @@ MAX_CLIENT_FRAME = 4096
 with 500 four-byte characters takes 2,040."""
 
 MAX_LOGIN_FRAME = 512
-"""The same before the login, when anybody may be the client: a `join` has about 130 bytes, and 430 at most with
+"""The same before the login, when anybody may be the client: a `join` has about 130 bytes, and 440 at most with
 every optional key and a name of 64 four-byte characters."""
 
 MAX_SERVER_FRAME = 16384

@@ -260,6 +260,25 @@ class End(Message):
 
 
 @dataclass(frozen=True)
+class Notice(Message):
+    """A ``text`` for people: the host has paused a ``match`` or the contest, resumed it, announces, or answers.
+
+    A client shows it and sends nothing. Only a client whose `Join.notices` is True gets any.
+    """
+
+    type: ClassVar[str] = "notice"
+    kind: str
+    match: int | None
+    text: str
+
+    def _check(self) -> None:
+        _text("kind", self.kind, MAX_NAME)
+        if self.match is not None:
+            _integer("match", self.match, 1, MAX_ID)
+        _text("text", self.text, MAX_TEXT)
+
+
+@dataclass(frozen=True)
 class Goodbye(Message):
     """The server will close the connection. ``retry_ms``: connect again after this time; None: do not."""
 
@@ -283,7 +302,8 @@ class Join(Message):
     """The login. ``mac`` is `sign(token, hello's nonce, dialled)`; ``purpose`` "check" tries it without a seat.
 
     ``nonce`` is the client's own: with it, the client asks the server to prove that it knows the token. ``dialled``
-    is the address that the client has connected to, as `SocketAddress` writes it.
+    is the address that the client has connected to, as `SocketAddress` writes it. ``notices`` is True if the client
+    knows the message `Notice`: version 1 closes the connection at a message that it does not know.
     """
 
     type: ClassVar[str] = "join"
@@ -294,6 +314,7 @@ class Join(Message):
     purpose: str = "play"
     nonce: str | None = None
     dialled: str | None = None
+    notices: bool | None = None
 
     def _check(self) -> None:
         _integer("version", self.version, 1, MAX_ID)
@@ -306,6 +327,8 @@ class Join(Message):
         if self.dialled is not None:
             _text("dialled", self.dialled, MAX_NAME)
             SocketAddress.parse(self.dialled)
+        if self.notices is not None:
+            _boolean("notices", self.notices)
 
 
 @dataclass(frozen=True, init=False)
@@ -387,7 +410,7 @@ class LateAnswer:
     id: int
 
 
-SERVER_MESSAGES: tuple[type[Message], ...] = (Hello, Welcome, Start, GetStep, Penalty, End, Goodbye)
+SERVER_MESSAGES: tuple[type[Message], ...] = (Hello, Welcome, Start, GetStep, Penalty, End, Notice, Goodbye)
 CLIENT_MESSAGES: tuple[type[Message], ...] = (Join, Step, Raised, Resign)
 
 for _cls in SERVER_MESSAGES + CLIENT_MESSAGES:

@@ -11,10 +11,10 @@ sent by one side only, so the table does not name the sender:
                             |                    |                ^
                             +--------------------+-- step, raised, resign
 
-``goodbye`` leads to CLOSED from every state. A message that is not in the table is a protocol error, with one
-exception: the client may answer a question that the server has just closed. The two ends are in different states
-while the bytes travel, and this is not an error of either. `Connection` keeps the ids of closed questions and
-reports a `LateAnswer`, which does not change the state.
+``goodbye`` leads to CLOSED from every state. ``notice`` changes no state after the login. A message that is not in
+the table is a protocol error, with one exception: the client may answer a question that the server has just closed.
+The two ends are in different states while the bytes travel, and this is not an error of either. `Connection` keeps
+the ids of closed questions and reports a `LateAnswer`, which does not change the state.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ._messages import (
     Hello,
     Join,
     Message,
+    Notice,
     Penalty,
     Raised,
     Resign,
@@ -75,12 +76,14 @@ TRANSITIONS: dict[State, dict[type[Message], State]] = {
     },
     State.LOBBY: {
         Start: State.MATCH,
+        Notice: State.LOBBY,
         Goodbye: State.CLOSED,
     },
     State.MATCH: {
         GetStep: State.TURN,
         Penalty: State.MATCH,
         End: State.LOBBY,
+        Notice: State.MATCH,
         Goodbye: State.CLOSED,
     },
     State.TURN: {
@@ -89,6 +92,7 @@ TRANSITIONS: dict[State, dict[type[Message], State]] = {
         Resign: State.MATCH,
         Penalty: State.MATCH,
         End: State.LOBBY,
+        Notice: State.TURN,
         Goodbye: State.CLOSED,
     },
     State.CLOSED: {},

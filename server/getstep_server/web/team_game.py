@@ -28,6 +28,7 @@ from getstep.wire import (
     Join,
     LocalProtocolError,
     Message,
+    Notice,
     Penalty,
     Raised,
     RemoteProtocolError,
@@ -204,6 +205,8 @@ class TeamGame:
                     await self._penalty(penalty)
                 case End() as end:
                     self._end(end)
+                case Notice() as notice:
+                    self._person.note(f"The host: {notice.text}")
                 case Goodbye() as goodbye:
                     self._stop_asking()
                     return goodbye

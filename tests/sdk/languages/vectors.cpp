@@ -51,7 +51,7 @@ static std::string json(const Value& value) {
 static std::string field(const Value& map, const char* name) { return map.find(name)->as_text(); }
 
 static std::string type_of(const Message& message) {
-    static const char* names[] = {"hello", "welcome", "start", "get_step", "penalty", "end", "goodbye"};
+    static const char* names[] = {"hello", "welcome", "start", "get_step", "penalty", "end", "notice", "goodbye"};
     return names[message.index()];
 }
 
@@ -137,7 +137,7 @@ static std::string answer(const std::string& command, const std::string& argumen
         const Value* type = map.find("type");
         // A conversation that allows this message: it was given what comes before.
         static const std::map<std::string, int> known = {{"hello", 0}, {"welcome", 0}, {"start", 0}, {"get_step", 0},
-                                                         {"penalty", 0}, {"end", 0}, {"goodbye", 0}};
+                                                         {"penalty", 0}, {"end", 0}, {"notice", 0}, {"goodbye", 0}};
         if (!type || !type->is(Value::Kind::text) || !known.count(type->as_text()))
             throw ProtocolError("unknown_type", "");
         if (type_of(message_of(map, type->as_text())) != type->as_text()) throw std::runtime_error("another message");
