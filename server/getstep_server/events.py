@@ -265,12 +265,14 @@ class ServerLate:
 class ContestStarted:
     """The first match is about to begin; ``done`` of ``total`` matches were already played earlier.
 
-    ``remaining_estimate`` further matches will be issued later, as far as the formats can tell.
+    ``remaining_estimate`` further matches will be issued later, as far as the formats can tell. ``paused``: why the
+    host has paused the contest; None if it is not paused.
     """
 
     done: int
     total: int
     remaining_estimate: int = 0
+    paused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +421,21 @@ class MatchNotResumed(Notice):
 
     def text(self, names: Names, /) -> str:
         return f"! {names.match(self.match)} begins again: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class PauseComesLater(Notice):
+    """The host has paused a match that a worker of a cluster plays: it is played to its end."""
+
+    level = "warning"
+    logged = "pause_comes_later"
+
+    match: Match
+
+    def text(self, names: Names, /) -> str:
+        return (
+            f"! {names.match(self.match)} is played to its end: a worker of the cluster plays it, and has its clock"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,6 +619,7 @@ Event: TypeAlias = (
     | FriendlyEnded
     | MatchNotResumed
     | MatchParked
+    | PauseComesLater
     | JournalCut
     | DiskFull
     | DatabaseAway

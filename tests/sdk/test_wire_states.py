@@ -144,7 +144,8 @@ def test_only_the_open_question_is_answered(message: Message) -> None:
 @pytest.mark.parametrize("notices", [None, False])
 def test_no_notice_to_a_client_that_has_not_asked_for_it(notices: bool | None) -> None:
     server, client = Connection(Role.SERVER), Connection(Role.CLIENT)
-    for message in (SAMPLES[Hello], replace(SAMPLES[Join], notices=notices), SAMPLES[Welcome]):
+    join = Join(**{**vars(SAMPLES[Join]), "notices": notices})
+    for message in (SAMPLES[Hello], join, SAMPLES[Welcome]):
         speaker, listener = (client, server) if type(message) is Join else (server, client)
         listener.receive_data(speaker.send(message))
         listener.next_event()

@@ -111,6 +111,9 @@ class _Borrower:
     def close(self, connection: object, goodbye: object) -> None:
         """Never called."""
 
+    def notify(self, connection: object, notice: object) -> None:
+        """Never called."""
+
 
 async def test_the_messages_end_with_the_other_end() -> None:
     here, there = channels()

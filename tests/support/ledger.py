@@ -23,7 +23,7 @@ from getstep_server.storage.verify import verify
 ANNOUNCED = re.compile(r"^\[(\d+)/\d+\] (.*)$", re.MULTILINE)
 """The server's line about a match that is over: the number of matches that are, and the result."""
 
-TIMES = ("ms", "timed", "waited_ms", "late_ms")
+TIMES = ("ms", "timed", "waited_ms", "late_ms", "paused_ms")
 """The keys of a turn that differ from run to run."""
 
 

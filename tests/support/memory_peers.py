@@ -20,6 +20,7 @@ from getstep_server.events import (
 from getstep_server.net.seat import Seat
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
+from getstep_server.play.pause import MatchPause
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import game_header
 from getstep_server.records.match import Match
@@ -35,7 +36,7 @@ Reply = Callable[["MemoryPeer", GetStep], Any]
 class MemoryPeer:
     """A connection without a socket: it keeps what it is sent and answers as a script says."""
 
-    address, client, last_received_ns = "memory", "test", 0
+    address, client, last_received_ns, notices = "memory", "test", 0, True
 
     def __init__(self, nursery: trio.Nursery, seat: Seat, reply: Reply) -> None:
         self.nursery, self.seat, self.reply = nursery, seat, reply
@@ -123,6 +124,7 @@ async def play(
     during: Callable[[list[MemoryPeer]], Any] | None = None,
     sheet: type[Scoresheet] = Scoresheet,
     publish: Publish = lambda _: None,
+    pause: MatchPause | None = None,
 ) -> Played:
     events: list[Event] = []
 
@@ -139,7 +141,7 @@ async def play(
         if during is not None:
             nursery.start_soon(during, peers)
         made = await make_sheet(match, control or TimeControl("move", 5.0), events.append, sheet)
-        result = await play_match(made, (seats[0], seats[1]), scheduler, note)
+        result = await play_match(made, (seats[0], seats[1]), scheduler, note, pause)
         made.release()
         nursery.cancel_scope.cancel()
     return Played(result, peers, events)

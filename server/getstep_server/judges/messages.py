@@ -14,6 +14,7 @@ from getstep_server.net.seat import Silence
 from getstep_server.play.scoresheet import Totals
 from getstep_server.records.game import MatchLog
 from getstep_server.records.result import Result
+from getstep_server.tournament.pauses import Pause
 
 
 class Setup(Struct, frozen=True, tag=True):
@@ -46,6 +47,7 @@ class LendMatch(Struct, frozen=True, tag=True):
     log: MatchLog
     lines: int
     seats: tuple[LentSeat, LentSeat]
+    pause: Pause | None = None
 
 
 class Bring(Struct, frozen=True, tag=True):
@@ -73,6 +75,22 @@ class Note(Struct, frozen=True, tag=True):
     incident: Incident
 
 
+class PauseMatch(Struct, frozen=True, tag=True):
+    """Pause a match, or let it go on (None)."""
+
+    match: int
+    pause: Pause | None
+
+
+class Notify(Struct, frozen=True, tag=True):
+    """Send a notice on a connection."""
+
+    number: int
+    kind: str
+    match: int | None
+    text: str
+
+
 class ReturnMatch(Struct, frozen=True, tag=True):
     """Return a match that is not over."""
 
@@ -92,7 +110,7 @@ class Finish(Struct, frozen=True, tag=True):
     tag: bytes
 
 
-ToJudge: TypeAlias = Setup | LendMatch | Bring | Close | Note | ReturnMatch | Append | Finish
+ToJudge: TypeAlias = Setup | LendMatch | Bring | Close | Note | PauseMatch | Notify | ReturnMatch | Append | Finish
 
 
 class LoanProgress(Struct, frozen=True, array_like=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import trio
 
-from getstep.wire import Goodbye
+from getstep.wire import Goodbye, Notice
 from getstep_server.children.channel import Channel
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.events import Event, MovePlayed, Publish, TeamArrived, TeamLeft
@@ -25,6 +25,7 @@ from getstep_server.net.seat import Peer, Seat, Shared
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.judge import play_match
+from getstep_server.play.pause import MatchPause
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.result import Result
 from getstep_server.storage.disk import Disk
@@ -42,6 +43,8 @@ from .messages import (
     LentSeat,
     LoanProgress,
     Note,
+    Notify,
+    PauseMatch,
     ProgressReport,
     Published,
     Returned,
@@ -75,6 +78,7 @@ class _LentMatch:
     told: int = 0
     """The number of turns and passes that the server knows."""
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
+    pause: MatchPause = field(default_factory=MatchPause)
 
 
 class _ReportingSeat(Seat):
@@ -131,6 +135,11 @@ class JudgeProcess:
                     connection.close(Goodbye(reason, detail, retry_ms))
             case Note(number, incident) if number in self._matches:
                 self._matches[number].sheet.incident(incident)
+            case PauseMatch(number, pause) if number in self._matches:
+                self._matches[number].pause.set(pause)
+            case Notify(number, kind, about, text):
+                for connection in [c for c, known in self._connections.items() if known == number]:
+                    connection.send(Notice(kind, about, text))
             case ReturnMatch(number) if number in self._matches:
                 self._matches[number].scope.cancel()
             case Append(tag, entries):
@@ -147,6 +156,7 @@ class JudgeProcess:
         self._journal.follow(tag_of(order.match, sheet.attempt), order.lines)
         first, second = (self._seat(lent, nursery) for lent in order.seats)
         match = self._matches[order.match] = _LentMatch(sheet, (first, second), len(order.log.turns))
+        match.pause.set(order.pause)
         nursery.start_soon(self._judge, order.match, match)
 
     def _seat(self, lent: LentSeat, nursery: trio.Nursery) -> Seat:
@@ -180,7 +190,7 @@ class JudgeProcess:
         fault: str | None = None
         with match.scope:
             try:
-                result = await play_match(match.sheet, match.seats, self._scheduler, self._publish)
+                result = await play_match(match.sheet, match.seats, self._scheduler, self._publish, match.pause)
             except Exception:  # the server has to hear of it: it plays the match again
                 fault = traceback.format_exc()
         del self._matches[number]  # from here on, messages about it come too late

@@ -140,6 +140,8 @@ class ClientConnection(ABC):
     """A connection over a non-blocking socket. A subclass knows what the bytes mean."""
 
     client = ""
+    notices = False
+    """True if the client knows the message `Notice`; see `seat.Peer`."""
 
     def __init__(self, registry: ConnectionRegistry, sock: socket.socket, address: str) -> None:
         self.address = address

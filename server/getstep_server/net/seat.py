@@ -20,6 +20,7 @@ from getstep.wire import (
     GetStep,
     Goodbye,
     Message,
+    Notice,
     Penalty,
     Start,
 )
@@ -72,6 +73,10 @@ class Peer(Protocol):
     client: str
 
     @property
+    def notices(self) -> bool:
+        """True if the client knows the message `Notice`."""
+
+    @property
     def last_received_ns(self) -> int:
         """The time when something last arrived on it, by `time.perf_counter_ns`."""
 
@@ -93,6 +98,9 @@ class Borrower(Protocol):
 
     def close(self, connection: Peer, goodbye: Goodbye) -> None:
         """Send the goodbye on a lent connection and close it."""
+
+    def notify(self, connection: Peer, notice: Notice) -> None:
+        """Send a notice on a lent connection."""
 
 
 class _Nothing:
@@ -155,6 +163,10 @@ class Seat:
         self.silent_since: float | None = None
         """The time on trio's clock of the first miss in `silence`; None if there is none."""
         self._time_up = 0.0
+        self._clock_stopped: float | None = None
+        """Since when the clock of the open question stands still, because the host has paused the match."""
+        self._pause: Notice | None = None
+        """What a connection that comes in a pause is told."""
         self._borrower: Borrower | None = None
         self._asked_elsewhere = False
 
@@ -205,10 +217,13 @@ class Seat:
         """Tell a connection that has come in mid-match what is going on."""
         if self._start is not None:
             connection.send(replace(self._start, resumed=True))
+        if self._pause is not None and connection.notices:
+            connection.send(self._pause)
         if self._overdue:
             self._question = None  # nobody owes an answer on this connection
         if self._question is not None:
-            left = max(0.0, self._time_up - trio.current_time())
+            now = trio.current_time() if self._clock_stopped is None else self._clock_stopped
+            left = max(0.0, self._time_up - now)
             connection.send(replace(self._question, time_left_ms=round(left * 1000)))
 
     def detach(self, connection: Peer, why: str) -> None:
@@ -281,6 +296,31 @@ class Seat:
         if self.connection is not None:
             self.connection.poll()
 
+    def stop_clock(self, since: float) -> None:
+        """Note that the clock of the open question stands still: a new connection gets the time that was left."""
+        self._clock_stopped = since
+
+    def continue_clock(self, seconds: float) -> None:
+        """Give the seconds of the pause back."""
+        self._clock_stopped = None
+        self._time_up += seconds
+
+    def set_pause(self, notice: Notice) -> None:
+        """Tell the player, now and at each connection in a pause, that the match is paused; or that it goes on."""
+        self._pause = notice if notice.kind == "paused" else None
+        self.notify(notice)
+
+    def notify(self, notice: Notice) -> bool:
+        """Send a notice if a bot is connected that knows the message; return True if one is."""
+        connection = self.connection
+        if connection is None or not connection.notices:
+            return False
+        if self._borrower is not None:
+            self._borrower.notify(connection, notice)
+        else:
+            connection.send(notice)
+        return True
+
     @property
     def is_silent(self) -> bool:
         """True if a bot is connected and gave no sign of life since `take_sign_of_life`."""
@@ -314,7 +354,7 @@ class Seat:
 
     def release(self) -> None:
         """End the match at this seat without telling the player: the server stops during the match."""
-        self._mailbox = self._start = self._question = None
+        self._mailbox = self._start = self._question = self._pause = self._clock_stopped = None
 
     # --- for a match that is judged in another process ---
 

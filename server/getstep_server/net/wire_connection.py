@@ -54,6 +54,7 @@ class WireConnection(ClientConnection):
 
     def _restore(self, saved: dict[str, Any]) -> None:
         self._wire.restore(saved)
+        self.notices = self._wire.notices
 
     def _received(self, data: bytes, at: float, *, stamped: bool) -> bool:
         step = self._wire.receive_step(data)
@@ -86,6 +87,7 @@ class WireConnection(ClientConnection):
 
     def _login(self, join: Join) -> None:
         self.client = escape_control_chars(join.client)
+        self.notices = self._wire.notices
         if join.version != wire.VERSION:
             detail = f"This server speaks version {wire.VERSION}, your client asked for {join.version}."
             self._refuse(Goodbye("unsupported_version", detail, None))

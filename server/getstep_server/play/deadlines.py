@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
+from collections.abc import Sequence
 from itertools import count
 
 import trio
@@ -81,7 +82,7 @@ class StallMonitor:
             # `stall_since` calls this before the scheduler's task runs: the same stall must not count twice.
             self._due = now + STALL_CHECK_SECONDS
 
-    def stall_since(self, since: float, until: float) -> float:
+    def stall_since(self, since: float, until: float, without: Sequence[tuple[float, float]] = ()) -> float:
         """Return the seconds between ``since`` and now in which the loop was stalled.
 
         The result is at least the time since ``until``: the caller was due to be woken then.
@@ -89,10 +90,13 @@ class StallMonitor:
         Args:
             since: the beginning of a turn, on trio's clock.
             until: when the caller was due to be woken; it runs later only because the server is late.
+            without: times that do not count, because they were given back as a pause: from, to.
         """
         now = trio.current_time()
         self.woken(now)  # the scheduler's task may not have run yet
-        total = sum(end - max(begin, since) for begin, end in self._stalls if end > since)
+        stalls = [(max(begin, since), end) for begin, end in self._stalls if end > since]
+        total = sum(end - begin for begin, end in stalls)
+        total -= sum(max(0.0, min(end, e) - max(begin, b)) for begin, end in stalls for b, e in without)
         return max(total, now - until)
 
 

@@ -19,7 +19,7 @@ import trio
 from getstep import referee
 from getstep.referee import STALLED_MISSES, FaultCode, MatchState
 from getstep.referee.answers import answered
-from getstep.wire import End, Start, Step
+from getstep.wire import MAX_TEXT, End, Notice, Start, Step
 from getstep_engines import Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
 from getstep_server.net.seat import ProtocolViolation, Received, Seat
@@ -30,8 +30,10 @@ from getstep_server.storage.journal import WriteResult
 
 from .deadlines import DeadlineScheduler
 from .mailbox import AwaitCommit, Effect, MatchMailbox, MatchScript, Run, WaitUntil
+from .pause import MatchPause
 from .scoresheet import Scoresheet
 
+_NEVER = float("inf")
 # In Python 3.11, looking up a member of an Enum takes longer than a call.
 _PENDING, _FAILED = WriteResult.PENDING, WriteResult.FAILED
 
@@ -46,8 +48,15 @@ class _MatchInPlay:
     scheduler: DeadlineScheduler
     publish: Publish
     commit: AwaitCommit
+    pause: MatchPause
     late: float = 0.0
     """Seconds of the server's own lateness that were given back in this turn."""
+    paused: float = 0.0
+    """Seconds of pauses while the question of this turn was open; they are given back exactly."""
+    pauses: list[tuple[float, float]] = field(default_factory=list)
+    """The same pauses: from, to, on trio's clock."""
+    pause_told: bool = False
+    """True if the players know of the pause."""
     skipped: dict[Player, int] = field(default_factory=dict)
     """By stalled player whose latest question is still open: its turns that were skipped since."""
 
@@ -57,6 +66,7 @@ async def play_match(
     seats: tuple[Seat, Seat],
     scheduler: DeadlineScheduler,
     publish: Publish,
+    pause: MatchPause | None = None,
     *,
     friendly: bool = False,
 ) -> Result:
@@ -67,6 +77,7 @@ async def play_match(
         seats: the first player's and the second's. Players may disconnect and come back; the clock runs on.
         scheduler: wakes the judge at deadlines, and knows when the server itself was stalled.
         publish: called with each move and fault.
+        pause: the host's pauses of this match; None if there can be none.
         friendly: tell the players that the match counts nowhere.
 
     Returns:
@@ -76,7 +87,13 @@ async def play_match(
     state, clocks = sheet.match_state, sheet.match_state.clocks
     mailbox = seat_players(sheet.match, seats, clocks.control, clocks.lag, scheduler, friendly=friendly)
     commit = AwaitCommit(sheet.on_commit)
-    await mailbox.play(_turns(_MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit)))
+    pause = pause or MatchPause()
+    m = _MatchInPlay(sheet.match, seats, sheet, state, mailbox, scheduler, publish, commit, pause)
+    m.pause.follow(mailbox.interrupt)
+    try:
+        await mailbox.play(_turns(m))
+    finally:
+        m.pause.unfollow(mailbox.interrupt)
     return sheet.result(round(trio.current_time() - began, 3))  # milliseconds, as every time on record
 
 
@@ -115,7 +132,10 @@ def start_message(match: Match, opponent: str, control: TimeControl, lag: float,
 
 def _turns(m: _MatchInPlay) -> MatchScript:
     while m.state.outcome is None:
-        yield from _turn(m)
+        if m.pause.on:
+            yield from _between_turns(m)
+        else:
+            yield from _turn(m)
     for player in list(m.skipped):
         _close_question(m, player)
 
@@ -126,12 +146,12 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     player = state.state.to_move
     clocks = state.clocks
     limit = clocks.limit(player)
-    m.late = 0.0  # the server's lateness is counted for each turn anew
+    m.late = m.paused = 0.0  # the server's lateness and the pauses are counted for each turn anew
     if limit <= 0:  # the budget is spent: the player is not asked, and has no network allowance left to play on
         yield Run(trio.lowlevel.checkpoint)  # both budgets may be spent: the remaining turns must not run in one go
         yield from _missed(m, player, limit, 0.0)
         return
-    if state.is_stalled(player) and (yield from _skipped(m, player)):
+    if state.is_stalled(player) and ((yield from _skipped(m, player)) or m.pause.on):
         return
     asked = m.seats[player].ask(state.move_number, state.state.board(), state.last_moves[1 - player], limit)
     deadline = asked + limit + clocks.lag
@@ -139,11 +159,11 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     if received is None or received.at > deadline:
         received = yield from _overdue(m, player, asked, deadline, received)
     if received is None:
-        yield from _missed(m, player, limit, trio.current_time() - asked)
+        yield from _missed(m, player, limit, trio.current_time() - asked - m.paused)
     elif isinstance(received.what, ProtocolViolation):
         yield from _forfeit(m, received, received.what)
     else:
-        ms, answer = _ms(received.at - asked), received.what
+        ms, answer = _ms(received.at - asked - m.paused), received.what
         turn = answered(state, answer, {"ms": ms, "timed": "kernel" if received.stamped else "wake"})
         if "fault" in turn:
             if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
@@ -162,21 +182,69 @@ def _overdue(
 
     The receive timestamp decides, not the order in which tasks woke up. An answer that arrived in time and is read
     late is on time. An answer that arrived late is late, even if it is read before the deadline fires. Time in
-    which the server itself was stalled is given back to the player if it is more than the network allowance.
+    which the server itself was stalled is given back to the player if it is more than the network allowance. The
+    time of a pause is always given back.
     """
-    received = received or _poll(m, player)
-    while received is None or not (
-        isinstance(received.what, ProtocolViolation) or received.at <= deadline + m.late
-    ):
-        late = m.scheduler.stalls.stall_since(asked, deadline + m.late)
+    m.pauses.clear()
+    while True:
+        if received is None and m.pause.at_once:
+            received = yield from _clock_stopped(m, player, asked)
+        received = received or _poll(m, player)
+        due = deadline + m.late + m.paused
+        if received is None and trio.current_time() < due:  # a pause has begun or ended
+            received = yield WaitUntil(due)
+            continue
+        if received is not None and (isinstance(received.what, ProtocolViolation) or received.at <= due):
+            return received
+        late = m.scheduler.stalls.stall_since(asked, due, m.pauses)
         if late <= max(m.late, m.state.clocks.lag):  # no stall, or no further one
             if received is not None:
                 m.seats[player].note_sign_of_life()
             return None
         m.late = late
         m.publish(ServerLate(m.match, player, late))
-        received = received or (yield WaitUntil(deadline + late)) or _poll(m, player)
+        received = received or (yield WaitUntil(deadline + late + m.paused))
+
+
+def _clock_stopped(m: _MatchInPlay, player: Player, asked: float) -> Generator[Effect, Any, Received | None]:
+    """Wait while the match is paused and the player's question is open; return an answer that arrives."""
+    began = max(asked, m.pause.since)
+    m.seats[player].stop_clock(began)
+    _tell_pause(m)
+    received: Received | None = None
+    while received is None and m.pause.at_once:
+        received = yield WaitUntil(_NEVER)
+    # An answer from before the pause may be read in it: it has used all of its time.
+    ended = trio.current_time() if received is None else max(began, received.at)
+    m.paused += ended - began
+    m.pauses.append((began, ended))
+    m.seats[player].continue_clock(ended - began)
+    if not m.pause.on:
+        _tell_pause(m)
     return received
+
+
+def _between_turns(m: _MatchInPlay) -> MatchScript:
+    """Wait until the pause is over. A violation of the protocol loses the match in a pause, too."""
+    _tell_pause(m)
+    while m.pause.on:
+        received = yield WaitUntil(_NEVER)
+        if received is not None and isinstance(received.what, ProtocolViolation):
+            yield from _forfeit(m, received, received.what)
+            return
+    _tell_pause(m)
+
+
+def _tell_pause(m: _MatchInPlay) -> None:
+    """Tell both players that the match is paused, or that it goes on; each once."""
+    if m.pause_told == m.pause.on:
+        return
+    m.pause_told = m.pause.on
+    order = m.pause.order
+    text = "The match goes on." if order is None else f"The host has paused the match: {order.why}"
+    notice = Notice("resumed" if order is None else "paused", m.match.number, text[:MAX_TEXT])
+    for seat in m.seats:
+        seat.set_pause(notice)
 
 
 def _skipped(m: _MatchInPlay, player: Player) -> Generator[Effect, Any, bool]:
@@ -252,6 +320,8 @@ def _write(m: _MatchInPlay, turn: dict[str, Any]) -> MatchScript:
     """Write a turn to the scoresheet, and return when it is written: nobody may hear of it before."""
     if m.late:
         turn["late_ms"] = _ms(m.late)
+    if m.paused:
+        turn["paused_ms"] = _ms(m.paused)
     result = m.sheet.write(turn)
     if result is _PENDING:
         result = yield m.commit

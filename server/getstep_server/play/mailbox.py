@@ -9,7 +9,8 @@ resumes it with the effect's outcome:
 =============  =============================================================  ====================================
 effect         what the judge waits for                                       it is resumed with
 =============  =============================================================  ====================================
-`WaitUntil`    something from one of the two seats, at most until a deadline  a `Received`, or None at the deadline
+`WaitUntil`    something from one of the two seats, at most until a deadline  a `Received`; None at the deadline or
+                                                                              if a pause begins or ends
 `AwaitCommit`  the write of its turn, which is part of a group commit         a `WriteResult`, WRITTEN or FAILED
 `Run`          a coroutine to finish: a full disk, a checkpoint               None
 =============  =============================================================  ====================================
@@ -111,6 +112,11 @@ class MatchMailbox:
         """
         if self._waiting and self._received:
             self._resume(self._received.popleft())
+
+    def interrupt(self) -> None:
+        """Resume the judge as at a deadline if it waits: the host has paused the match, or resumed it."""
+        if self._waiting:
+            self._resume(None)
 
     async def play(self, script: MatchScript) -> None:
         """Drive ``script`` to its end.

@@ -1,9 +1,9 @@
 """Decisions: the rulings of the host on a running contest, and their records.
 
-A decision is about a team (may it take part?), about a match (what is its result?), or about the freeze (what may
-spectators see?). Two kinds may be made by a rule and not by the host: a late team plays the matches that it
-forfeited, and a freeze begins shortly before the end. This module holds the contents of a decision; the tournament
-derives its effects from the records.
+A decision is about a team (may it take part?), about a match (what is its result?), about a pause (does it go on?),
+or about the freeze (what may spectators see?). Two kinds may be made by a rule and not by the host: a late team
+plays the matches that it forfeited, and a freeze begins shortly before the end. This module holds the contents of a
+decision; the tournament derives its effects from the records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from getstep_server.text import join_limited, pluralize
 from getstep_server.validation import Check
 
 from .match import Match
-from .reasons import FREEZE_KINDS, TEAM_KINDS, DecisionKind, Reason
+from .reasons import FREEZE_KINDS, PAUSE_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .values import MAX_SCORE, TWO, BoundedLine, Number, PlayerScore, Sha256, TeamId, Time, Who
@@ -58,7 +58,7 @@ class Decision(Struct, frozen=True):
         why: the reason, a sentence.
         at: the time in UTC, in the format of records.
         team: the id of the team that the decision is about.
-        event: the number of the event in which a decision about a team holds; None for all events.
+        event: the number of the event in which the decision holds, or that is paused; None for all events.
         match: the number of the match that the decision is about.
         winner: of an adjudicated match: 0 or 1, or None for a draw.
         scores: of an adjudicated match: both players' scores, if the host gave any.
@@ -78,6 +78,8 @@ class Decision(Struct, frozen=True):
     matches: tuple[int, ...] = ()
     version: int | None = None
     sha256: str | None = None
+    at_once: bool = False
+    """Of a pause: an open question stops now, and not only at the end of the turn."""
 
     @property
     def made_by_rule(self) -> bool:
@@ -93,8 +95,10 @@ class Decision(Struct, frozen=True):
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule or self.kind in FREEZE_KINDS:
-            return False  # a forfeited match has no running attempt, and a freeze only hides results
+        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS):
+            return (
+                False  # a forfeited match has no running attempt, a freeze only hides results, a pause ends nothing
+            )
         if self.match is not None:
             return self.match == match.number
         return (
@@ -189,6 +193,18 @@ class FreezeDecision(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+class PauseDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision that a match, an event or (both are None) the contest is paused, or goes on."""
+
+    event: Number | None
+    match: Number | None
+    at_once: bool
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 class Publication(_DecisionHead, frozen=True, kw_only=True):
     """A record of a publication of a program that has led a ladder for long enough."""
 
@@ -202,7 +218,9 @@ class Publication(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
-DecisionRecord: TypeAlias = TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision | Publication
+DecisionRecord: TypeAlias = (
+    TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision | PauseDecision | Publication
+)
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
     **dict.fromkeys(TEAM_KINDS, TeamDecision),
@@ -210,9 +228,10 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.REPLAY: Rematch,
     DecisionKind.LATE_ARRIVAL: LateArrival,
     **dict.fromkeys(FREEZE_KINDS, FreezeDecision),
+    **dict.fromkeys(PAUSE_KINDS, PauseDecision),
     DecisionKind.PUBLISH: Publication,
 }
-_ABOUT = ("team", "event", "match", "matches", "winner", "scores", "version", "sha256")
+_ABOUT = ("team", "event", "match", "matches", "winner", "scores", "version", "sha256", "at_once")
 """The fields of a decision that only some kinds have."""
 
 
@@ -311,6 +330,8 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
     """Return a decision in words, without its author and reason; ``match`` is its match, if any."""
     if decision.kind in FREEZE_KINDS:
         return _FREEZE_EFFECTS[decision.kind]
+    if decision.kind in PAUSE_KINDS:
+        return _describe_pause(decision, contest, match)
     if decision.kind == DecisionKind.PUBLISH:
         name = contest.team_name(decision.team or 0)
         return f"the source of the program of {name}, version {decision.version}, is published"
@@ -332,6 +353,21 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
     if decision.winner is None:
         return f"{which} is a draw{scores}"
     return f"{which} is won by {names[decision.winner] if names else f'player {decision.winner}'}{scores}"
+
+
+def _describe_pause(decision: Decision, contest: Contest, match: Match | None) -> str:
+    event = decision.event
+    if decision.match is not None:
+        names = "" if match is None else f" ({' – '.join(map(contest.team_name, match.teams))})"
+        what = f"match {decision.match}{names}"
+    elif event is not None:
+        # the host may have deleted it from contest.toml since
+        what = contest.event(event).name if event <= len(contest.events) else f"event {event}"
+    else:
+        what = "the contest"
+    if decision.kind == DecisionKind.RESUME:
+        return f"{what} goes on"
+    return f"{what} is paused {'at once' if decision.at_once else 'at the end of each turn'}"
 
 
 def was_frozen(decisions: Iterable[Decision]) -> bool:

@@ -51,11 +51,16 @@ class DecisionKind(StrEnum):
     """The results of all later records are hidden from spectators."""
     REVEAL = "reveal"
     """Nothing is hidden any more."""
+    PAUSE = "pause"
+    """The clocks of a match, of an event or of all matches stop; no new match of these starts."""
+    RESUME = "resume"
+    """The pause is over."""
     PUBLISH = "publish"
     """The source of a program is published: made by the publication rule, never by a host. It changes no result."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
+PAUSE_KINDS = (DecisionKind.PAUSE, DecisionKind.RESUME)
 FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
 """Decisions about what spectators see. They change no result."""
 

@@ -33,6 +33,7 @@ class Passed(_TurnSchema, frozen=True, kw_only=True):
 class _Timed(_TurnSchema, frozen=True, kw_only=True):
     ms: Ms
     late_ms: Ms = 0.0
+    paused_ms: Ms = 0.0
 
 
 class _Answered(_Timed, frozen=True, kw_only=True):
@@ -119,6 +120,7 @@ _KEYS = {
     "away",
     "heard",
     "late_ms",
+    "paused_ms",
 }
 
 

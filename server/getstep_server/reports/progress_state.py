@@ -22,6 +22,7 @@ from getstep_server.events import (
     TeamLeft,
 )
 from getstep_server.records.match import Match
+from getstep_server.records.reasons import PAUSE_KINDS, DecisionKind
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.pace import PaceEstimator
 
@@ -53,6 +54,8 @@ class ProgressState:
         self.tables: Callable[[], Tables] | None = None
         self._done_in_earlier_runs = 0
         self._pace = PaceEstimator(clock)
+        self.pause: str | None = None
+        """Why the host has paused the contest; None if it is not paused."""
         self._left: dict[int, int] = {}
         """Matches that each team still has to play, as far as the pairings are known."""
 
@@ -69,6 +72,7 @@ class ProgressState:
                 self.done = self._done_in_earlier_runs = event.done
                 self.total = event.total
                 self._expect(event.total + event.remaining_estimate)
+                self._set_pause(event.paused)
                 self._pace.begin()
             case MatchStarted(match, _, turns_now):
                 self.running[match.number] = match
@@ -84,6 +88,9 @@ class ProgressState:
                 self._pace.end(event.result.match)
                 self._remove(event.result.match)
                 self._count(event, self.expected)
+            case DecisionTaken(decision) if decision.kind in PAUSE_KINDS:
+                if decision.event is None and decision.match is None:
+                    self._set_pause(decision.why if decision.kind == DecisionKind.PAUSE else None)
             case DecisionTaken():  # a cancelled match is no longer expected
                 self._count(event, self.expected + event.total - self.total)
 
@@ -108,11 +115,20 @@ class ProgressState:
         return f"{self.done}/{self.total}" if exact else f"{self.done} of about {self.expected}"
 
     def expected_end(self) -> str:
-        """Return when the contest is expected to end; "" in an arena, and as long as its pace is unknown."""
+        """Return when the contest is expected to end; "" in an arena, and as long as its pace is unknown.
+
+        In a pause of the contest, return why it is paused instead.
+        """
+        if self.pause is not None:
+            return f"paused by the host: {self.pause}"
         if self.contest.is_open_ended:
             return ""
         seconds = self._pace.seconds_left(self.played, self.expected - self.done, self._left)
         return "" if seconds is None else expected_end(seconds, datetime.now())
+
+    def _set_pause(self, why: str | None) -> None:
+        self.pause = why
+        self._pace.set_paused(paused=why is not None)
 
     def _count(self, event: MatchEnded | DecisionTaken, expected: int) -> None:
         self.done, self.total, self.tables = event.done, event.total, event.tables

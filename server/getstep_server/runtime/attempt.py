@@ -14,6 +14,7 @@ from getstep.referee import forfeit_scores
 from getstep_engines import GAMES, Player
 from getstep_server.config.contest import Contest
 from getstep_server.net.seat import Seat
+from getstep_server.play.pause import MatchPause
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.records.game import game_header, record_of_game
 from getstep_server.records.match import Match
@@ -42,6 +43,7 @@ class Attempt:
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     began: float = field(default_factory=trio.current_time)
     location: Mapping[str, Any] = field(default_factory=dict)
+    pause: MatchPause = field(default_factory=MatchPause)
 
     def is_accepted(self, tournament: Tournament) -> bool:
         """Return True unless a decision has superseded this attempt."""

@@ -7,7 +7,7 @@ decision), or when the patience with a missing team has ended. It does not track
 2. publishes the pairings that are due; they are on record before the first of their matches starts,
 3. starts the matches that can start now.
 
-Seven objects hold its state:
+Eight objects hold its state:
 
 - `Tournament` says which matches are open. Nothing else decides that.
 - `MatchQueue` holds the open matches that are not being played, and says which of them start first. Matches that an
@@ -17,6 +17,8 @@ Seven objects hold its state:
 - `Gathering` holds matches that wait until all their teams are present: all of a resumed contest, and those of a
   new round of a ladder.
 - `HostedPrograms` runs the programs of teams that play on this machine, around each of their matches.
+- `Tournament.pauses` says what the host has paused. A match that would start waits in `_held` then. In one that is
+  being played the judge stops the clocks.
 - `ArenaDesk` says which teams an arena pairs now. Its matches never wait for a missing team: they are cancelled.
 - `FriendlyDesk` plays the friendly matches that the teams of an arena ask for, at seats that are free.
 
@@ -55,6 +57,7 @@ from getstep_server.events import (
     MatchNotResumed,
     MatchParked,
     MatchStarted,
+    PauseComesLater,
     Publish,
     ServerFault,
     Waiting,
@@ -147,6 +150,8 @@ class Director:
         """The matches that were started and are not over, by number."""
         self._open: dict[int, Scoresheet] = {}
         """The scoresheet of each match that is being played."""
+        self._held: dict[int, Match] = {}
+        """The open matches that do not start because the host has paused them, by number."""
         self._failures, self._losses = Counter[int](), Counter[int]()
         self._parked: dict[int, int] = {}
         """The matches that this run plays no more, by number, with how often the host had reopened each by then."""
@@ -209,7 +214,9 @@ class Director:
             remaining = await self._compute(
                 lambda: sum(map(self.tournament.remaining_estimate, self.contest.events))
             )
-            self._publish(ContestStarted(self.tournament.done, self.tournament.total, remaining))
+            pause = self.tournament.pauses.contest
+            paused = None if pause is None else pause.why
+            self._publish(ContestStarted(self.tournament.done, self.tournament.total, remaining, paused))
             while True:
                 self._changed = trio.Event()
                 await self._admit_late()  # before a new round makes a forfeit final
@@ -225,7 +232,7 @@ class Director:
                 now = trio.current_time()
                 self._begin_rounds(now)
                 self._start_matches(nursery, now)
-                left = self._queue or self._playing or self._gathering or self._friendlies
+                left = self._queue or self._playing or self._gathering or self._held or self._friendlies
                 if not left and not self._arena.goes_on() and await self._is_over():
                     break
                 recovery = self._presence.next_recovery(now)
@@ -274,11 +281,27 @@ class Director:
             patience = PATIENCES * self.contest.file.start.absent_seconds
             self._gathering.add(matches, trio.current_time() + patience)
         else:
-            self._queue.add(matches)
+            self._wait_for_seats(matches)
+
+    def _wait_for_seats(self, matches: Iterable[Match]) -> None:
+        """Queue matches, but keep those that the host has paused apart."""
+        for match in matches:
+            if self._is_paused(match):
+                self._held[match.number] = match
+            else:
+                self._queue.add([match])
+
+    def _is_paused(self, match: Match) -> bool:
+        """Return True if the match must not start; one that is resumed can, and its judge waits.
+
+        But a worker of a cluster would play it.
+        """
+        paused = self.tournament.pauses.of(match) is not None
+        return paused and (match.number not in self._unfinished or self._cluster is not None)
 
     def _begin_rounds(self, now: float) -> None:
         for match in self._gathering.release(self._presence.present, now):
-            self._queue.add([match])
+            self._wait_for_seats([match])
             self._presence.restart(match.teams)  # a team that is missing still has the time of a no-show
 
     async def _admit_late(self) -> None:
@@ -302,8 +325,11 @@ class Director:
         self._arena.begin()
 
     def _queue_of_open_matches(self) -> MatchQueue:
-        new = (match for match in self.tournament.open() if match.number not in self._unfinished)
-        return MatchQueue(new, (sheet.match for sheet in self._unfinished.values()))
+        resumed = [sheet.match for sheet in self._unfinished.values()]
+        new = [match for match in self.tournament.open() if match.number not in self._unfinished]
+        self._held = {match.number: match for match in (*resumed, *new) if self._is_paused(match)}
+        waiting = (match for match in new if match.number not in self._held)
+        return MatchQueue(waiting, (match for match in resumed if match.number not in self._held))
 
     def _is_stale(self, sheet: Scoresheet) -> bool:
         """Return True if an unfinished attempt is not resumed: its match is cancelled, or begins anew."""
@@ -313,25 +339,42 @@ class Director:
     def _reconcile(self) -> None:
         """Bring the queue and the running matches in line with the open matches of the tournament."""
         open_ = {match.number for match in self.tournament.open()} if self._resumed else set[int]()
-        for number in sorted(open_.union(self._playing, self._queue.numbers, self._gathering.numbers)):
+        known = open_.union(self._playing, self._queue.numbers, self._gathering.numbers, self._held)
+        for number in sorted(known):
             match, is_open, attempt = self.tournament.matches[number], number in open_, self._playing.get(number)
             if not is_open:
                 self._gathering.discard(match)
             if attempt is not None:
                 if not attempt.is_accepted(self.tournament):
                     attempt.scope.cancel()
+                else:
+                    self._pause(attempt)
                 continue
             if match.number in self._unfinished and self._is_stale(self._unfinished[match.number]):
                 sheet = self._unfinished.pop(match.number)
-                self._queue.remove(match)
+                if match in self._queue:
+                    self._queue.remove(match)
                 sheet.abandon()
                 with suppress(OSError):  # a segment of the journal stays behind
                     sheet.release()  # not in a thread: the match may begin anew at once
-            if match in self._queue and not is_open:
-                self._queue.remove(match)
-            elif is_open and not (match in self._queue or match in self._gathering or self._is_parked(match)):
-                self._queue.add([match])
+            held = self._held.pop(number, None)
+            if match in self._queue:
+                if not is_open or self._is_paused(match):
+                    self._queue.remove(match)
+                if is_open and self._is_paused(match):
+                    self._held[number] = match
+            elif is_open and not (match in self._gathering or self._is_parked(match)):
+                self._wait_for_seats([match])
+                if held is not None and match in self._queue:
+                    self._presence.restart(match.teams)  # nobody is missed in a pause
         self.changed()
+
+    def _pause(self, attempt: Attempt) -> None:
+        """Pause a match that is being played, or let it go on, as the records say."""
+        pause = self.tournament.pauses.of(attempt.match)
+        if pause is not None and attempt.pause.order is None and "worker" in attempt.location:
+            self._publish(PauseComesLater(attempt.match))
+        attempt.pause.set(pause)
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._presence.update(now)
@@ -358,6 +401,7 @@ class Director:
         seats = take(match.first), take(match.second)
         absent, replays = self._presence.are_absent(seats), self.tournament.replays[match.number]
         attempt = self._playing[match.number] = Attempt(match, seats, sheet, absent, replays)
+        attempt.pause.set(self.tournament.pauses.of(match))
         venue = next(venue for venue in self._venues if venue.takes(attempt))
         nursery.start_soon(self._conduct, attempt, venue)
 
@@ -454,7 +498,7 @@ class Director:
             seat.taken = False
         self._queue.release(match)
         if self.tournament.is_open(match) and not self._is_parked(match):
-            self._queue.add([match])
+            self._wait_for_seats([match])
         self._leave(attempt)
 
     def _leave(self, attempt: Attempt) -> None:

@@ -69,6 +69,7 @@ class FreezeRule:
             return
         while not was_frozen(self._tournament.decisions):
             began = trio.current_time()
+            self._pace.set_paused(paused=self._tournament.pauses.contest is not None)
             if await trio.to_thread.run_sync(self.is_due):
                 await self._freeze(self._minutes)
             # a slow check, of a contest with many results, is made less often

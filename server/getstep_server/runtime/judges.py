@@ -19,7 +19,7 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
-from getstep.wire import Goodbye
+from getstep.wire import Goodbye, Notice
 from getstep_server.children.channel import Channel
 from getstep_server.children.keeping import keep_running
 from getstep_server.children.log import ChildLog
@@ -40,6 +40,8 @@ from getstep_server.judges.messages import (
     LentSeat,
     LoanProgress,
     Note,
+    Notify,
+    PauseMatch,
     ProgressReport,
     Published,
     Returned,
@@ -216,9 +218,16 @@ class JudgeHandle:
     async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
         """Let the process judge a match; see `JudgeProcesses.play`."""
         loan = self._lend(attempt, sheet)
+
+        def pause() -> None:
+            if not self._ended:
+                self._channel.send(PauseMatch(sheet.match.number, attempt.pause.order))
+
+        attempt.pause.follow(pause)
         try:
             await loan.over.wait()
         finally:
+            attempt.pause.unfollow(pause)
             if not loan.over.is_set():
                 await self._stop(loan)
         if loan.returned is None:
@@ -257,7 +266,9 @@ class JudgeHandle:
         first, second = seats
         reserved = first.last_id + MATCH_QUESTIONS, second.last_id + MATCH_QUESTIONS
         loan = self.loans[match.number] = _Loan(attempt, sheet, reserved)
-        lent = LendMatch(match.number, dict(sheet.head), log, own.lines_of(tag), (first, second))
+        lent = LendMatch(
+            match.number, dict(sheet.head), log, own.lines_of(tag), (first, second), attempt.pause.order
+        )
         self._channel.send(lent, files)
         token = trio.lowlevel.current_trio_token()
         sheet.lend(_LentJournal(own, self, token), lambda incident: self._note(match.number, incident))
@@ -293,6 +304,12 @@ class JudgeHandle:
         if connection in self._numbers:
             number = self._numbers[connection]
             self._channel.send(Close(number, goodbye.reason, goodbye.detail, goodbye.retry_ms))
+
+    def notify(self, connection: Peer, notice: Notice) -> None:
+        """Send a notice on a lent connection; see `seat.Borrower`."""
+        if connection in self._numbers:
+            number = self._numbers[connection]
+            self._channel.send(Notify(number, notice.kind, notice.match, notice.text))
 
     def _note(self, match: int, incident: Incident) -> None:
         if not self._passing_on:
@@ -506,7 +523,7 @@ class JudgeProcesses:
             await self._returned.wait()
         working = [process for process in self._processes if process.works]
         if not working:
-            return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
+            return await play_match(sheet, attempt.seats, self._scheduler, self._publish, attempt.pause)
         return await min(working, key=lambda process: len(process.loans)).play(attempt, sheet)
 
 

@@ -302,6 +302,8 @@ class Recorder:
         due = self._tournament.due
         for number in sorted(due, key=self._order):
             event = self._contest.event(number)
+            if event.format.pairs_present and self._tournament.pauses.of_event(number) is not None:
+                continue  # who waits for a match is paired when the pause is over
             while number in due:
                 due.remove(number)
                 if event.format.pairs_present and present is None:

@@ -74,4 +74,4 @@ class LocalVenue:
         return True
 
     async def play(self, attempt: Attempt, sheet: Scoresheet) -> Result:
-        return await play_match(sheet, attempt.seats, self._scheduler, self._publish)
+        return await play_match(sheet, attempt.seats, self._scheduler, self._publish, attempt.pause)

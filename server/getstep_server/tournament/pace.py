@@ -58,11 +58,25 @@ class PaceEstimator:
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+        self._wall = clock
+        self._paused = 0.0
+        self._paused_since: float | None = None
         self._began = clock()
         self._running: dict[int, _Running] = {}
         self._events: defaultdict[int, _Sum] = defaultdict(_Sum)
         self._teams: defaultdict[int, _Sum] = defaultdict(_Sum)
+
+    def set_paused(self, *, paused: bool) -> None:
+        """Note that the host has paused the contest, or that it goes on: the time of a pause does not count."""
+        if paused and self._paused_since is None:
+            self._paused_since = self._wall()
+        elif not paused and self._paused_since is not None:
+            self._paused += self._wall() - self._paused_since
+            self._paused_since = None
+
+    def _clock(self) -> float:
+        since = self._paused_since
+        return (self._wall() if since is None else since) - self._paused
 
     def begin(self) -> None:
         """Note that the first match is about to start."""

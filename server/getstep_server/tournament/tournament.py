@@ -37,7 +37,15 @@ from getstep_server.records.decision import Decision, decision_of, freeze_object
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairing_fields, pairings_header
-from getstep_server.records.reasons import FREEZE_KINDS, STATUS_AFTER, DecisionKind, Reason, TeamStatus, VoidReason
+from getstep_server.records.reasons import (
+    FREEZE_KINDS,
+    PAUSE_KINDS,
+    STATUS_AFTER,
+    DecisionKind,
+    Reason,
+    TeamStatus,
+    VoidReason,
+)
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import Result
 from getstep_server.records.worker import Workers
@@ -46,6 +54,7 @@ from getstep_server.validation import validated
 from .challenges import Challenges
 from .combined import Tables, combined
 from .event_state import EventState, IssuedPairing, TeamStatuses, issued_in
+from .pauses import Pauses
 from .settings_record import SettingsOnRecord
 from .standings import Standing, standings
 
@@ -82,6 +91,7 @@ class Tournament:
         """The host's decisions, in the order in which they were made."""
         self.replays: Counter[int] = Counter()
         """The number of times that the host reopened each match, by its number."""
+        self.pauses = Pauses()
         self.workers = Workers()
         self.challenges = Challenges()
         self._events: dict[int, EventState] = {}
@@ -289,6 +299,7 @@ class Tournament:
         if is_void(result):
             return
         self._results[match.number] = result
+        self.pauses.forget(None, match.number)
         state.apply_result(result)
         if match.event <= len(self.contest.events):
             after_each = self.contest.event(match.event).format.pairs_after_each_result
@@ -305,7 +316,9 @@ class Tournament:
         self.decisions.append(decision)
         if decision.kind in FREEZE_KINDS:
             self.frozen_at = self.place if decision.kind == DecisionKind.FREEZE else None
-        if decision.kind in (*FREEZE_KINDS, DecisionKind.PUBLISH):
+        if decision.kind in PAUSE_KINDS:
+            self.pauses.apply(decision)
+        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, DecisionKind.PUBLISH):
             return
         if decision.reopened:
             events = self._reopen(decision.reopened)
@@ -327,6 +340,7 @@ class Tournament:
 
     def _adjudicate(self, decision: Decision, match: Match) -> set[int]:
         self._results[match.number] = decision.result(match, self.attempts[match.number])
+        self.pauses.forget(None, match.number)
         self._events[match.event].apply_adjudication(match.number)
         return {match.event}
 
@@ -353,12 +367,25 @@ class Tournament:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:
             return freeze_objection(decision, is_frozen=self.frozen_at is not None)
+        if decision.kind in PAUSE_KINDS:
+            return self._pause_objection(decision)
         if decision.kind == DecisionKind.PUBLISH:
             return self._state(decision.event or 0).publication_objection(decision)
         if decision.made_by_rule:
             objections = (self._late_objection(decision.team or 0, number) for number in decision.matches)
             return next((objection for objection in objections if objection), None)
         return self._team_objection(decision) if decision.match is None else self._match_objection(decision)
+
+    def _pause_objection(self, decision: Decision) -> str | None:
+        if decision.match is not None:
+            match = self.matches.get(decision.match)
+            if match is None:
+                return f"match {decision.match}, expected one of the {len(self.matches)} issued ones"
+            if decision.event is not None or not self.is_open(match):
+                return f"match {decision.match} is over, expected one that is open"
+        elif decision.event is not None and decision.event > len(self.contest.events):
+            return f"event {decision.event}, expected one of the {len(self.contest.events)} in contest.toml"
+        return self.pauses.objection(decision)
 
     def _late_objection(self, team: int, number: int) -> str | None:
         """Return why ``team``, which has arrived, does not play a match after all; None if it does."""

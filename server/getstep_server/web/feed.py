@@ -150,6 +150,7 @@ class Feed:
             self.store = store
             self.live.running.clear()
             tail = JournalTail(contest.running)
+            self.pace.set_paused(paused=self.whole.pauses.contest is not None)
             self.pace.begin()
             loaded()
             self.opened.set()
@@ -180,6 +181,7 @@ class Feed:
             fields, frozen_at = parse(header), self.whole.frozen_at
             self.whole.apply(fields)
             self._place += 1
+            self.pace.set_paused(paused=self.whole.pauses.contest is not None)
             self.version["records"] += 1
             if self.whole.frozen_at != frozen_at:  # `tournament` must not be the one that goes on
                 contest = load_contest(self.folder)
