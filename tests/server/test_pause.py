@@ -129,9 +129,9 @@ async def test_a_lost_connection_in_a_pause_costs_nothing(
         await trio.sleep(1.0)
         pause.set(NOW)
         peers[0].seat.detach(peers[0], "lost")
-        await trio.sleep(500.0)
-        back.append(MemoryPeer(peers[0].nursery, peers[0].seat, at_move(1, after(503.0))))
-        await trio.sleep(500.0)
+        await trio.sleep(50.0)
+        back.append(MemoryPeer(peers[0].nursery, peers[0].seat, at_move(1, after(53.0))))
+        await trio.sleep(50.0)
         pause.set(None)
 
     played = await play(at_move(1, lambda *_: None), honest, during=host, sheet=KeptSheet, pause=pause)

@@ -55,6 +55,7 @@ correct a contest:
   getstep-server matches adjudicate autumn 7 --winner Ada --why "..."
   getstep-server teams withdraw autumn Ada --why "..."
   getstep-server decisions autumn
+  getstep-server pause autumn --now --why "..."  # and later: resume autumn
 
 end with a ceremony:
   getstep-server freeze autumn                 # hide results from the page
@@ -194,6 +195,8 @@ _COMMANDS = {
     "verify": (".verify:add_verify", "check the records, the matches and the standings"),
     "matches": (".decisions:add_matches", "list matches; correct them: adjudicate, rematch"),
     "decisions": (".decisions:add_decisions", "show the decisions of the host"),
+    "pause": (".pause:add_pause", "stop the clocks of a match, of an event or of the contest"),
+    "resume": (".pause:add_resume", "end a pause"),
     "freeze": (".reveal:add_freeze", "hide new results from the live page"),
     "reveal": (".reveal:add_reveal", "show the hidden results one by one, from the bottom of the table"),
     "sandbox": (".sandbox:add_sandbox", "try every protection from programs that this machine runs"),

@@ -301,6 +301,58 @@ def _place_of(state: State, match: Match, text: str, parameter: str) -> int:
     return match.teams.index(team)
 
 
+# --- pauses -----------------------------------------------------------------------------------------------------
+
+
+class _AboutPause(Request, frozen=True, kw_only=True):
+    """A match, the event of this name, or the whole contest."""
+
+    kind: ClassVar[DecisionKind]
+    changes_matches = False
+
+    match: int | None = None
+    event: str | None = None
+
+    def ruling(self, state: State) -> Ruling:
+        if self.match is not None and self.event is not None:
+            which = f"{state.label('match')} and {state.label('event')}"
+            raise UsageError(f"{which}: two things given, expected one, or neither for the whole contest")
+        match = None if self.match is None else state.match(self.match).number
+        named = None if self.event is None else event_named(state.contest, self.event, state.label("event"))
+        event = None if named is None else named.number
+        at_once = getattr(self, "at_once", False)
+        return Ruling([Decision(self.kind, self.by, self.why, _now(), event=event, match=match, at_once=at_once)])
+
+
+class Pause(_AboutPause, frozen=True, kw_only=True, tag="pause"):
+    """``at_once``: the clocks of open questions stop now; else each turn is played to its end."""
+
+    kind = DecisionKind.PAUSE
+    summary = "stop the clocks of a match, of an event or of the contest"
+    text = """\
+Pause a match, an event or the whole contest. Each match stops at the end of its
+turn: the next question is asked when the pause is over. With --now it stops at
+once: an open question stays open, and the time of the pause is given back
+exactly. In a pause no limit is missed, a lost connection costs nothing, and no
+other match of what is paused starts. Players are told, and the page says so. A
+server that is stopped or killed resumes the contest paused. A match that a
+worker of a cluster plays is played to its end.
+"""
+
+    at_once: bool = False
+
+
+class Resume(_AboutPause, frozen=True, kw_only=True, tag="resume"):
+    kind = DecisionKind.RESUME
+    summary = "end a pause"
+    text = """\
+End a pause of a match, of an event or of the whole contest: the same thing that
+was paused. What was paused on its own stays so.
+"""
+
+    why: str = "the pause is over"
+
+
 # --- what spectators see ----------------------------------------------------------------------------------------
 
 
@@ -330,7 +382,9 @@ class Reveal(Request, frozen=True, kw_only=True, tag="reveal"):
         return Ruling([Decision(DecisionKind.REVEAL, self.by, self.why, _now())])
 
 
-AnyRequest: TypeAlias = Withdraw | Disqualify | Reinstate | Adjudicate | Forfeit | Rematch | Freeze | Reveal
+AnyRequest: TypeAlias = (
+    Withdraw | Disqualify | Reinstate | Adjudicate | Forfeit | Rematch | Pause | Resume | Freeze | Reveal
+)
 
 
 def _now() -> str:
