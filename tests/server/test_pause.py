@@ -13,7 +13,7 @@ from getstep.wire import GetStep, Notice, Start
 from getstep_engines import TimeControl
 from getstep_server.play.pause import MatchPause
 from getstep_server.play.scoresheet import Scoresheet
-from getstep_server.tournament.pauses import Pause
+from getstep_server.records.pause import Pause
 from tests.support.memory_peers import MemoryPeer, after, at_move, honest, play
 
 NOW, AT_TURN_END = Pause("the fire alarm", at_once=True), Pause("the fire alarm")

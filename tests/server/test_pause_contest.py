@@ -11,8 +11,8 @@ from trio.testing import MockClock
 from getstep.wire import Notice
 from getstep_server.events import MatchEnded, MatchStarted
 from getstep_server.records.decision import Decision
+from getstep_server.records.pause import Pause
 from getstep_server.records.reasons import DecisionKind
-from getstep_server.tournament.pauses import Pause
 from tests.support.contests import make_contest
 from tests.support.director import SMALL, DecidedStage, Stage
 

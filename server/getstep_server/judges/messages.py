@@ -13,8 +13,8 @@ from getstep_server.net.connection import SavedConnection
 from getstep_server.net.seat import Silence
 from getstep_server.play.scoresheet import Totals
 from getstep_server.records.game import MatchLog
+from getstep_server.records.pause import Pause
 from getstep_server.records.result import Result
-from getstep_server.tournament.pauses import Pause
 
 
 class Setup(Struct, frozen=True, tag=True):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import trio
 
-from getstep_server.tournament.pauses import Pause
+from getstep_server.records.pause import Pause
 
 
 class MatchPause:

@@ -6,18 +6,10 @@ match that was paused on its own stays so when the contest is resumed.
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
+from getstep_server.records.pause import Pause
 from getstep_server.records.reasons import DecisionKind
-
-
-class Pause(Struct, frozen=True):
-    """A pause of a match: why, and if an open question stops at once and not only at the turn's end."""
-
-    why: str
-    at_once: bool = False
 
 
 class Pauses:
