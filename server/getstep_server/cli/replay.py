@@ -12,6 +12,7 @@ from getstep.analysis.command import add_search, show
 from getstep.browser import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
 from getstep.text import Console
+from getstep_server.api.visibility import visible_game
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.reports.replays import match_replays
@@ -33,6 +34,9 @@ Write a replay of one or more matches and open it in a browser: the board, both
 clocks, the time that each move took, and the move list with all faults. It is
 one HTML file that needs no network. A match that is still running is shown up
 to its latest move; call the command again for more.
+
+It shows all that the bots noted and printed, which is for you and their teams:
+publish the pages of getstep-server site instead.
 
 In the replay: the arrow keys step, the space bar plays, Home and End go to the
 start and the end. The address of a move, such as replay-7.html#move=37, is a
@@ -157,7 +161,8 @@ deleted, and other files in the folder stay.
 
 Results that a freeze hides are not in them: call it again after the reveal.
 The error texts of bots are not in them either: a replay says that a bot raised
-an exception, and no more; --error-texts includes them.
+an exception, and no more; --error-texts includes them. What bots note is in
+the replays unless contest.toml says notes = "never".
 
 examples:
   getstep-server site autumn                  # into autumn/public
@@ -182,7 +187,8 @@ def _site(args: argparse.Namespace) -> int:
     folder: Path = args.contest / "public" if args.out is None else args.out
     with records_of(contest) as store, progress_bar("written") as progress:
         data = without_hidden(load_report_data(contest, store), contest, store)
-        count = write_folder(folder, site_pages(data, store, progress, error_texts=args.error_texts), "--out")
+        seen = visible_game(data.tournament, error_texts=args.error_texts)
+        count = write_folder(folder, site_pages(data, store, seen, progress), "--out")
     say_notes(data.tournament.settings.notes())
     if data.frozen:
         after = shell_command("reveal", args.contest)

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
+from getstep_server.api.visibility import visible_game
 from getstep_server.config.contest import load_contest
 from getstep_server.reports.match_pages import Links, match_pages, shared_files
 from getstep_server.reports.report import as_html, load_report_data
@@ -55,7 +56,8 @@ def _report(args: argparse.Namespace) -> int:
             folder = path.with_name(f"{path.stem}_matches")
             home = (contest.name, f"../{quote(path.name)}")
             with progress_bar("replays written") as progress:
-                pages = chain(shared_files(), match_pages(store, data.tournament, home, progress))
+                seen = visible_game(data.tournament, error_texts=True)
+                pages = chain(shared_files(), match_pages(store, data.tournament, home, seen, progress))
                 write_folder(folder, pages, "--output")
             played = {number for number, _ in data.tournament.recorded}
             data = replace(data, links=Links(matches=f"{folder.name}/", played=played))

@@ -112,6 +112,10 @@ class StartTable(TomlTable, frozen=True, kw_only=True):
     no_show: NoShow = "provisional"
 
 
+NotesSetting: TypeAlias = Literal["after", "live", "never"]
+"""Who sees what bots note beside their own team: all others after the match, at once, or nobody."""
+
+
 class ContestFile(TomlTable, frozen=True, kw_only=True):
     contest: ContestTable
     event: Annotated[list[EventTable], Meta(min_length=1, max_length=MAX_EVENTS)]
@@ -121,6 +125,7 @@ class ContestFile(TomlTable, frozen=True, kw_only=True):
     page: PageTable = PageTable()
     programs: ProgramsTable = ProgramsTable()
     challenges: ChallengesTable = ChallengesTable()
+    notes: NotesSetting = "after"
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:

@@ -69,8 +69,8 @@ def match_pages(
     store: Store,
     tournament: Tournament,
     home: tuple[str, str],
+    seen: Seen,
     progress: CountDone = lambda *_: None,
-    seen: Seen = lambda fields: fields,
 ) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of the page of each match on record, with all its attempts.
 
@@ -78,8 +78,8 @@ def match_pages(
         store: the records.
         tournament: for the corrections and the names.
         home: text and address of the page to go back to.
+        seen: returns a record as the reader may see it, see `api.visibility`.
         progress: called with the number of records read, and of all of them.
-        seen: returns a record as the reader may see it, such as `without_errors`.
 
     Raises:
         RecordError: a record does not have the form of a game's record.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from getstep.referee import UNANSWERED, Clocks, EndCode, FaultCode
+from getstep.referee import UNANSWERED, Clocks, EndCode
 from getstep.replay import Replay, ReplayTurn
 from getstep_engines import GAMES, Player
 from getstep_server.records.game import GameRecord, validate_form
@@ -47,33 +47,7 @@ _NOT_OVER: dict[str, Any] = {
 
 
 Seen: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Returns a game's record as the reader of a page may see it, such as `without_errors`."""
-
-_OWN_TEXTS: dict[object, str] = {
-    FaultCode.RAISED: "an exception in its program",
-    FaultCode.MALFORMED_ANSWER: "an answer that is not a move",
-}
-"""Faults whose reason is a text from the team's program, and the text that other teams see instead."""
-
-
-def public_reason(turn: Mapping[str, Any]) -> str:
-    """Return why a turn was a fault or an end, without a text that the team's program has made."""
-    return _OWN_TEXTS.get(turn.get("fault")) or str(turn.get("detail", ""))
-
-
-def without_errors(fields: Mapping[str, Any], team: int | None = None) -> Mapping[str, Any]:
-    """Return a game's record without the error texts of the players' programs, except those of ``team``.
-
-    If that changes the record, it has no hash: the hash is that of the whole record.
-    """
-    hidden = [player for player, entry in enumerate(fields["teams"]) if entry["id"] != team]
-    turns = [
-        {**turn, "detail": public_reason(turn)} if turn.get("player") in hidden and "fault" in turn else turn
-        for turn in fields["turns"]
-    ]
-    if turns == fields["turns"]:
-        return fields
-    return {name: value for name, value in fields.items() if name != "hash"} | {"turns": turns}
+"""Returns a game's record as the reader of a page may see it, see `api.visibility`."""
 
 
 def match_replays(
@@ -91,7 +65,7 @@ def match_replays(
         number: of the match.
         running: the folder of the journal, with the matches that are not over; None: without those.
         tournament: for the corrections; None if it is not known.
-        seen: returns a record as the reader may see it, such as `without_errors`.
+        seen: returns a record as the reader may see it, see `api.visibility`.
         last: the place of the last record that counts; None: all do.
 
     Raises:
@@ -164,6 +138,7 @@ def _turns(game: GameRecord) -> Iterator[ReplayTurn]:
             reason=escape_control_chars(fields.get("detail", "")),
             seconds=turn.ms / 1000,
             left=clocks.limit(player) if game.time.kind == "budget" else None,
+            notes=fields.get("notes"),
             remarks=remarks.pop(played, ()),
         )
 

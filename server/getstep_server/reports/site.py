@@ -19,7 +19,7 @@ from .linkage_orders import order_files, order_texts
 from .match_list import HINTS, match_list
 from .match_pages import CountDone, Links, match_pages, shared_files
 from .programs import PROGRAMS, published_files
-from .replays import Seen, without_errors
+from .replays import Seen
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column, rank_text
 from .team_pair import PARTS, PARTS_HINT, pair_events
@@ -43,17 +43,15 @@ class TeamSitePage:
 
 
 def site_pages(
-    data: ReportData, store: Store, progress: CountDone = lambda *_: None, *, error_texts: bool = False
+    data: ReportData, store: Store, seen: Seen, progress: CountDone = lambda *_: None
 ) -> Iterator[tuple[str, str | bytes]]:
     """Yield the name and the content of each file of a contest's site.
-
-    As on the live page, spectators see that a bot raised an exception, and not its text.
 
     Args:
         data: from `load_report_data`.
         store: the records.
+        seen: returns a record as spectators may see it, see `api.visibility`.
         progress: called with the number of steps done and of all steps; a step is a match, or a fit of ratings.
-        error_texts: True if the replays have the error texts of bots, too.
     """
     played = {number for number, _ in data.tournament.recorded}
     programs = published_files(data.contest, data.tournament.decisions)
@@ -70,8 +68,7 @@ def site_pages(
     home = (data.contest.name, "../index.html")
     for name, text in shared_files():
         yield f"{MATCHES}{name}", text
-    seen: Seen = (lambda fields: fields) if error_texts else without_errors
-    for name, text in match_pages(store, data.tournament, home, progress, seen):
+    for name, text in match_pages(store, data.tournament, home, seen, progress):
         yield f"{MATCHES}{name}", text
 
 

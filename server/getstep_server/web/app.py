@@ -13,11 +13,12 @@ from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep.replay import replay_data
 from getstep_engines import GAMES
+from getstep_server.api.visibility import visible_game
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
-from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.reports.replays import match_replays
 from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
 
@@ -276,7 +277,7 @@ class App:
             return problem(404, "there is no such match")
 
         def read() -> Response:
-            replays = match_replays(store, number, running, tournament, without_errors, last)
+            replays = match_replays(store, number, running, tournament, visible_game(tournament), last)
             if not replays:
                 return problem(404, "nothing of this match was played, or its result is hidden")
             return Response(encode(replay_data(replays, title=f"match {number}")), JSON)

@@ -30,12 +30,12 @@ from getstep_server.api.build import (
     result_answer,
     team_totals,
 )
+from getstep_server.api.visibility import public_reason
 from getstep_server.config.event import ContestEvent
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
 from getstep_server.reports.linkage_orders import event_orders
 from getstep_server.reports.notation import move_text
-from getstep_server.reports.replays import public_reason
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed

@@ -27,6 +27,7 @@ from getstep.replay import replay_data, replay_page
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
 from getstep_server.api.build import match_answer, own_result, team_ref
+from getstep_server.api.visibility import visible_game
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
 from getstep_server.programs.store import ProgramStore
@@ -35,7 +36,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.record import RecordError, parse
 from getstep_server.reports.corrections import correction_facts
 from getstep_server.reports.notation import game_text, move_text
-from getstep_server.reports.replays import match_replays, without_errors
+from getstep_server.reports.replays import Seen, match_replays
 from getstep_server.storage.database import StoreError
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
@@ -263,7 +264,8 @@ class OwnGames:
         store, tournament = self._store(), self._feed.whole
         lines = [stored.line for stored in store.records(number)]
         if not text:
-            return b"".join(_own_line(line, team) + b"\n" for line in lines)
+            seen = visible_game(self._feed.tournament, team)
+            return b"".join(_own_line(line, seen) + b"\n" for line in lines)
         games = [validate_game(parse(line)) for line in lines]
         texts = ("\n".join([*game_text(game, correction_facts(tournament, game)), "", ""]) for game in games)
         return "".join(f"{one}\n" for one in texts).encode()
@@ -276,17 +278,17 @@ class OwnGames:
     def _replay(self, team: int, number: int) -> bytes | None:
         store, feed = self._store(), self._feed
         replays = match_replays(
-            store, number, feed.contest.running, feed.whole, lambda game: without_errors(game, team)
+            store, number, feed.contest.running, feed.whole, visible_game(feed.tournament, team)
         )
         if not replays:
             return None
         return replay_page(replay_data(replays, title=f"match {number}")).encode()
 
 
-def _own_line(line: bytes, team: int) -> bytes:
-    """Return a record without the errors of other teams, byte for byte if it has none."""
+def _own_line(line: bytes, seen: Seen) -> bytes:
+    """Return a record as its team may see it, byte for byte if that is all of it."""
     fields = parse(line)
-    shown = without_errors(fields, team)
+    shown = seen(fields)
     return line if shown is fields else json_text.encode(shown)
 
 

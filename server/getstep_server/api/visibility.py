@@ -1,0 +1,91 @@
+"""What a reader may see of a match: the notes of its bots, and the texts of their programs' errors.
+
+All that leaves the host's machine and has turns in it goes through `visible_game`: pages, replays, downloads of a
+team's own area, and the site. The host's own commands show everything.
+
+An opponent must not read during a match what the other bot thinks. So a team sees the notes of its own bot at once;
+everybody sees both, by the host's setting, once the match is over: its attempt is on record, and it will not be
+played again. As the tournament is that of spectators, a freeze hides the notes of a match with its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from getstep.referee import FaultCode
+from getstep_server.config.contest import NotesSetting
+from getstep_server.tournament.tournament import Tournament
+
+_OWN = ("output",)
+"""Notes that only the bot's own team sees: what its program printed may be anything."""
+
+_OWN_TEXTS: dict[object, str] = {
+    FaultCode.RAISED: "an exception in its program",
+    FaultCode.MALFORMED_ANSWER: "an answer that is not a move",
+}
+"""Faults whose reason is a text from the team's program, and the text that other teams see instead."""
+
+
+def visible_notes(
+    notes: Mapping[str, Any] | None, *, setting: NotesSetting, over: bool, own: bool
+) -> Mapping[str, Any] | None:
+    """Return the part of a turn's notes that a reader may see; None if there is none.
+
+    Args:
+        notes: of the turn.
+        setting: the host's.
+        over: True if the match is over, and the reader may know it.
+        own: True if the reader's team has made the turn.
+    """
+    if notes is None or own:
+        return notes
+    if setting == "never" or (setting == "after" and not over):
+        return None
+    return {name: value for name, value in notes.items() if name not in _OWN} or None
+
+
+def public_reason(turn: Mapping[str, Any]) -> str:
+    """Return why a turn was a fault or an end, without a text that the team's program has made."""
+    return _OWN_TEXTS.get(turn.get("fault")) or str(turn.get("detail", ""))
+
+
+def visible_game(
+    tournament: Tournament, team: int | None = None, *, error_texts: bool = False
+) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Return a function that returns a game's record as a reader may see it.
+
+    If that differs from the record, it has no hash: the hash is that of the whole record.
+
+    Args:
+        tournament: as spectators may see it.
+        team: the reader's; None for spectators.
+        error_texts: True if the reader may see the error texts of all bots.
+    """
+    setting = tournament.contest.file.notes
+
+    def visible(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        over = _is_over(tournament, fields)
+        own_players = [player for player, entry in enumerate(fields["teams"]) if entry["id"] == team]
+
+        def seen(turn: Mapping[str, Any]) -> Mapping[str, Any]:
+            own = turn.get("player") in own_players
+            changed = {name: value for name, value in turn.items() if name != "notes"}
+            if "fault" in turn and not own and not error_texts:
+                changed["detail"] = public_reason(turn)
+            notes = visible_notes(turn.get("notes"), setting=setting, over=over, own=own)
+            return changed if notes is None else {**changed, "notes": notes}
+
+        turns = list(map(seen, fields["turns"]))
+        if turns == fields["turns"]:
+            return fields
+        return {name: value for name, value in fields.items() if name != "hash"} | {"turns": turns}
+
+    return visible
+
+
+def _is_over(tournament: Tournament, fields: Mapping[str, Any]) -> bool:
+    """Return True if this attempt at a match is over for spectators, and the match will not be played again."""
+    match = tournament.matches.get(fields["match"])
+    recorded = (fields["match"], fields["attempt"]) in tournament.recorded
+    return recorded and match is not None and not tournament.is_open(match)
