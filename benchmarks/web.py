@@ -30,6 +30,7 @@ from getstep_server.storage.journal_tail import JournalTail
 
 MATCHES, SPECTATORS, SLOW = 32, 300, 50
 THINK_MS = 50.0
+REQUEST = b"GET /api/v1/pages/overview HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -128,7 +129,7 @@ async def spectators(port: int, count: int) -> None:
     async def follow() -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", port)
         async with stream:
-            await stream.send_all(b"GET /events/overview HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            await stream.send_all(REQUEST)
             async for _ in stream:
                 pass
 
@@ -141,7 +142,7 @@ def _open(port: int) -> socket.socket:
     """Return a spectator that asks for the events and never reads them."""
     sock = socket.create_connection(("127.0.0.1", port))
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    sock.sendall(b"GET /events/overview HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    sock.sendall(REQUEST)
     return sock
 
 

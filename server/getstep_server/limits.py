@@ -315,6 +315,21 @@ With more spectators the topic is sent less often.
 TOPIC_SECONDS = 0.25
 """The least time between two states of a topic: eyes cannot follow faster boards."""
 
+API_PAGE_ITEMS = 200
+"""The items of one page of a list of the API: about 100 kB."""
+
+API_SCANNED_MATCHES = 2000
+"""The matches that one request looks at: it takes 10 ms. A filter that few pass gets short pages."""
+
+FEED_EVENTS = 256
+"""The events of one batch of the feed, and about 50 kB: to make them takes 5 ms. A long match may add as many."""
+
+FEED_CACHE_BYTES = 4 << 20
+"""The batches that are kept for readers which are a little behind: some seconds of a fast contest."""
+
+MAX_FEED_MATCHES = 512
+"""The running matches of which a token of the feed tells: 8 bytes each, and a request's head has 16 kB."""
+
 HEARTBEAT_SECONDS = 15.0
 """The interval of empty comments on a quiet event stream: a spectator that has vanished is noticed."""
 

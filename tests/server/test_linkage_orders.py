@@ -53,7 +53,7 @@ def test_a_round_is_published_when_it_is_over(tmp_path: Path) -> None:
 
 async def offered(site: Site) -> dict[int, str]:
     """Return the rounds that the event's page offers, and check that the site would have the same texts."""
-    page = await site.json("/api/event/1.json")
+    page = await site.json("/api/v1/pages/event/1")
     addresses = {one["round"]: one["address"] for one in page["orders"] or []}
     tournament, store = site.app.feed.tournament, site.app.feed.store
     assert store is not None

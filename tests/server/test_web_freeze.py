@@ -12,12 +12,14 @@ import pytest
 import trio
 
 from getstep_engines import Player
+from getstep_server.api.answers import FeedBatch
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
+from getstep_server.web.api_routes import ROUTES
 from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request
 from getstep_server.web.reveal import Steering
@@ -54,20 +56,24 @@ def store_decision(contest: Contest, decision: Decision) -> None:
 async def everything(site: Site) -> dict[str, bytes]:
     """Return the answers at all addresses that tell of results, without the time of day."""
     tournament = tournament_of(load_contest(site.app.feed.folder))
-    paths = ["/api/overview.json", "/api/reveal.json", "/", "/wall", "/reveal"]
+    paths = ["/api/v1/pages/overview", "/api/v1/pages/reveal", "/", "/wall", "/reveal"]
     for number in range(1, max(tournament.matches) + 10):
-        paths += [f"/api/match/{number}.json", f"/match/{number}", f"/replay/{number}.json"]
-    paths += [f"/{kind}" for team in tournament.contest.teams for kind in (f"api/team/{team}.json", f"team/{team}")]
+        paths += [f"/api/v1/pages/match/{number}", f"/match/{number}", f"/api/v1/matches/{number}/replay"]
+    paths += [path for team in tournament.contest.teams for path in (f"/api/v1/pages/team/{team}", f"/team/{team}")]
     teams = sorted(tournament.contest.teams)
     paths += [f"/team/{team}/against/{other}" for team in teams for other in teams if team < other]
     for event in tournament.contest.events:
-        paths += [f"/api/event/{event.number}.json", f"/event/{event.number}"]
+        paths += [f"/api/v1/pages/event/{event.number}", f"/event/{event.number}"]
+    paths += [route.path for route in ROUTES if not route.names and route.answer is not FeedBatch]
+    for route in (route for route in ROUTES if route.names):
+        numbers = {"event": 1, "team": teams[0], "match": 1}
+        paths += [route.path.format(**numbers | {name: n}) for name in route.names for n in range(1, 12)]
     paths += [f"/orders/round-{round_}.txt" for round_ in range(1, 4)]
     answers = {}
     for path in paths:
         answer = await site.get(path)
         body = answer.body
-        if path.startswith("/api/") and answer.status == 200:
+        if path.startswith("/api/v1/pages/") and answer.status == 200:
             body = json.dumps({**json.loads(body), "now": 0}).encode()
         answers[path] = b"%d %b" % (answer.status, body)
     return answers
@@ -93,7 +99,7 @@ async def test_the_page_is_the_same_whatever_is_hidden(twins: list[Contest]) -> 
     common = seen[0].keys() & seen[1].keys()
     assert {path for path in common if seen[0][path] != seen[1][path]} == set()
     assert len(common) > 60
-    assert json.loads(seen[0]["/api/overview.json"][4:])["freeze"]["hidden"] > 0
+    assert json.loads(seen[0]["/api/v1/pages/overview"][4:])["freeze"]["hidden"] > 0
 
 
 @pytest.fixture
@@ -111,7 +117,7 @@ def half(tmp_path: Path) -> Contest:
 async def test_the_page_shows_what_was_played_and_not_how(round_robin: Contest) -> None:
     async with trio.open_nursery() as nursery:
         site = await following(round_robin.folder, nursery)
-        overview = await site.json("/api/overview.json")
+        overview = await site.json("/api/v1/pages/overview")
         assert overview["progress"]["done"] == overview["progress"]["total"] == 15
         assert overview["progress"]["state"] == "over"
         assert overview["freeze"]["hidden"] == len(overview["freeze"]["latest"]) == 5
@@ -119,10 +125,10 @@ async def test_the_page_shows_what_was_played_and_not_how(round_robin: Contest) 
         assert len(overview["results"]) == 10
         assert overview["next"] == []
         hidden = overview["freeze"]["latest"][0]
-        match = await site.json(f"/api/match/{hidden['match']}.json")
+        match = await site.json(f"/api/v1/pages/match/{hidden['match']}")
         assert (match["state"], match["result"], match["board"]) == ("hidden", None, None)
-        assert (await site.get(f"/replay/{hidden['match']}.json")).status == 404
-        team = await site.json(f"/api/team/{hidden['teams'][0]['id']}.json")
+        assert (await site.get(f"/api/v1/matches/{hidden['match']}/replay")).status == 404
+        team = await site.json(f"/api/v1/pages/team/{hidden['teams'][0]['id']}")
         assert hidden["match"] in [one["match"] for one in team["hidden"]]
         assert team["next"] == []
         one, other = (team["id"] for team in hidden["teams"])
@@ -138,7 +144,7 @@ async def test_a_page_that_is_open_follows_the_freeze_and_its_end(half: Contest)
         site = await following(contest.folder, nursery)
         feed = site.app.feed
         assert feed.whole is feed.tournament
-        before = (await site.json("/api/overview.json"))["results"]
+        before = (await site.json("/api/v1/pages/overview"))["results"]
         freeze = Decision(DecisionKind.FREEZE, "Grace", "the last round", AT)
         await trio.to_thread.run_sync(store_decision, contest, freeze)
         match = next(match for match in feed.whole.open())
@@ -149,14 +155,14 @@ async def test_a_page_that_is_open_follows_the_freeze_and_its_end(half: Contest)
                 await trio.sleep(0.01)
         assert feed.tournament.final_result(match) is None
         site.app.topics.clear()
-        overview = await site.json("/api/overview.json")
+        overview = await site.json("/api/v1/pages/overview")
         assert (overview["results"], overview["freeze"]["hidden"]) == (before, 1)
         await trio.to_thread.run_sync(store_decision, contest, reveal_decision())
         with trio.fail_after(PATIENCE_SECONDS):
             while feed.tournament is not feed.whole:
                 await trio.sleep(0.01)
         site.app.topics.clear()
-        overview = await site.json("/api/overview.json")
+        overview = await site.json("/api/v1/pages/overview")
         assert overview["freeze"] is None
         assert overview["results"][0]["reason"] == "adjudicated"
         assert not feed.frozen
@@ -189,7 +195,7 @@ class Host:
 
     async def state(self) -> dict[str, Any]:
         self.site.app.topics.clear()
-        return dict(await self.site.json("/api/reveal.json"))
+        return dict(await self.site.json("/api/v1/pages/reveal"))
 
     async def press(self, what: str = "next", **form: str) -> int:
         seen = str((await self.state())["reveal"]["step"])
@@ -283,7 +289,7 @@ async def test_nobody_else_steers(frozen: Contest, nursery: trio.Nursery) -> Non
     statuses = [await host.press(key=f"{number}") for number in range(200)]
     assert set(statuses) == {403}
     assert {**await host.state(), "now": 0} == {**before, "now": 0}
-    for path in ("/reveal", "/api/reveal.json", "/api/overview.json"):
+    for path in ("/reveal", "/api/v1/pages/reveal", "/api/v1/pages/overview"):
         assert key.encode() not in (await host.site.get(path)).body
 
 
@@ -305,24 +311,31 @@ async def test_many_steps_at_once_are_one(frozen: Contest, nursery: trio.Nursery
 async def test_other_pages_only_look_on(frozen: Contest, nursery: trio.Nursery) -> None:
     site = await following(frozen.folder, nursery)
     host = await host_of(frozen, nursery)
-    before = (await site.json("/api/reveal.json"))["table"]
+    before = (await site.json("/api/v1/pages/reveal"))["table"]
     await host.press()
     answer = await site.post("/reveal/step", {"key": host.steering.key, "what": "all", "seen": "1"})
     assert answer.status == 405
     site.app.topics.clear()
-    state = await site.json("/api/reveal.json")
+    state = await site.json("/api/v1/pages/reveal")
     assert (state["reveal"]["step"], state["table"]) == (None, before)
     await host.press("all")
     with trio.fail_after(PATIENCE_SECONDS):
         while site.app.feed.frozen:
             await trio.sleep(0.01)
     site.app.topics.clear()
-    assert (await site.json("/api/reveal.json"))["reveal"]["over"] is True
+    assert (await site.json("/api/v1/pages/reveal"))["reveal"]["over"] is True
 
 
 async def test_the_stream_tells_what_the_snapshot_does(frozen: Contest, nursery: trio.Nursery) -> None:
     host = await host_of(frozen, nursery)
-    request = Request("GET", "/events/reveal", {}, {"host": "192.0.2.7:8080"}, b"", "192.0.2.8")
+    request = Request(
+        "GET",
+        "/api/v1/pages/reveal",
+        {},
+        {"host": "192.0.2.7:8080", "accept": "text/event-stream"},
+        b"",
+        "192.0.2.8",
+    )
     answer = await host.site.app(request)
     assert isinstance(answer, EventStream)
     send, receive = trio.open_memory_channel[bytes](0)

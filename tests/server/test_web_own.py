@@ -325,7 +325,7 @@ async def test_the_record_is_unchanged_unless_it_has_an_error_of_the_opponent(br
 async def test_nobody_else_sees_the_error_of_a_program(browser: Browser, app: App) -> None:
     seen = Counter[int]()
     for number, match in app.feed.tournament.matches.items():
-        for path in (f"/replay/{number}.json", f"/api/match/{number}.json"):
+        for path in (f"/api/v1/matches/{number}/replay", f"/api/v1/pages/match/{number}"):
             assert ERROR not in (await browser.get(path)).body.decode()
         for own, token in TOKENS.items():
             if own not in match.teams:
@@ -382,7 +382,7 @@ async def test_a_team_sees_its_own_results_in_a_freeze_and_no_others(frozen: Con
             state = await browser.json("/own/state.json")
             assert all(one["opponent"]["id"] != number for one in state["matches"])
             total += len(state["matches"])
-            public += (await browser.json(f"/api/team/{number}.json"))["totals"]["played"]
+            public += (await browser.json(f"/api/v1/pages/team/{number}"))["totals"]["played"]
             own = [
                 json.loads(line) for line in (await read_all(await browser.ask("/own/matches.jsonl"))).splitlines()
             ]

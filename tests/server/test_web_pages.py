@@ -25,7 +25,7 @@ from getstep_server.web import feed as feed_module
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
 from getstep_server.web.feed import Feed
-from getstep_server.web.http import EventStream, Request, Response
+from getstep_server.web.http import EventStream, Request
 from getstep_server.web.listener import open_page_listener
 from getstep_server.web.process import TableMaker, serve
 from tests.old_contests.contests import unpack
@@ -49,7 +49,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def test_the_overview_of_a_contest_that_is_over(site: Site) -> None:
-    overview = await site.json("/api/overview.json")
+    overview = await site.json("/api/v1/pages/overview")
     assert overview["progress"]["state"] == "over"
     assert overview["progress"]["done"] == overview["progress"]["total"] > 0
     assert [board for name, board in overview.items() if name.startswith("board")] == [None] * 12
@@ -61,16 +61,16 @@ async def test_the_overview_of_a_contest_that_is_over(site: Site) -> None:
 async def test_each_match_team_and_event_has_a_page(site: Site) -> None:
     tournament = site.app.feed.tournament
     for number in tournament.matches:
-        page = await site.json(f"/api/match/{number}.json")
+        page = await site.json(f"/api/v1/pages/match/{number}")
         assert page["match"]["match"] == number
         assert page["state"] in ("over", "cancelled")
     for team in tournament.contest.teams:
-        page = await site.json(f"/api/team/{team}.json")
+        page = await site.json(f"/api/v1/pages/team/{team}")
         own = [result for result in tournament.results if team in result.match.teams]
         assert page["totals"]["played"] == len(own) == len(page["results"])
         assert sum(page["totals"][outcome] for outcome in ("won", "drawn", "lost")) == len(own)
     for event in tournament.contest.events:
-        page = await site.json(f"/api/event/{event.number}.json")
+        page = await site.json(f"/api/v1/pages/event/{event.number}")
         size = len(page["crosstable"]["teams"])
         assert [len(row) for row in page["crosstable"]["rows"]] == [size] * size
         assert (page["bracket"] is None) == (event.format.name != "knockout")
@@ -79,7 +79,7 @@ async def test_each_match_team_and_event_has_a_page(site: Site) -> None:
 
 async def test_a_played_match_has_its_replay(site: Site) -> None:
     played = next(result for result in site.app.feed.tournament.results if result.turns)
-    data = await site.json(f"/replay/{played.match.number}.json")
+    data = await site.json(f"/api/v1/matches/{played.match.number}/replay")
     assert len(data["games"][-1]["turns"]) >= played.turns
     assert data["games"][-1]["result"]
 
@@ -118,7 +118,7 @@ def test_the_page_of_two_teams_escapes_their_names(tmp_path: Path) -> None:
     [
         *("/team/1/against/1", "/team/1/against/999", "/team/1/against", "/team/1/against/x"),
         *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "/api", "//"),
-        *("/api/match/9999.json", "/api/nothing.json", "/replay/9999.json", "/look/chess.json"),
+        *("/api/v1/pages/match/9999", "/api/v1/pages/nothing", "/api/v1/matches/9999/replay", "/look/chess.json"),
         *(
             "/static/nothing.js",
             "/static/../app.py",
@@ -144,15 +144,17 @@ async def test_the_page_of_a_house_bot(tmp_path: Path) -> None:
     tables.reset()
     site = Site(App(feed, tables))
     assert (await site.get(f"/team/{team}")).status == 200
-    assert "greedy (house bot)" in str(await site.json(f"/api/team/{team}.json"))
+    assert "greedy (house bot)" in str(await site.json(f"/api/v1/pages/team/{team}"))
 
 
 async def test_an_address_that_follows_many_pages_gets_no_further_events(site: Site) -> None:
-    site.app.topics._addresses["192.0.2.8"] = 250
-    answer = await site.get("/events/overview")
+    site.app.topics.crowd._addresses["192.0.2.8"] = 250
+    answer = await site.get("/api/v1/pages/overview", accept="text/event-stream")
     assert (answer.status, b"too many spectators" in answer.body) == (503, True)
-    site.app.topics._addresses["192.0.2.8"] = 249
-    request = Request("GET", "/events/overview", {}, {"host": "192.0.2.7"}, b"", "192.0.2.8")
+    site.app.topics.crowd._addresses["192.0.2.8"] = 249
+    request = Request(
+        "GET", "/api/v1/pages/overview", {}, {"host": "192.0.2.7", "accept": "text/event-stream"}, b"", "192.0.2.8"
+    )
     assert isinstance(await site.app(request), EventStream)
 
 
@@ -277,17 +279,6 @@ async def test_the_contestants_package(site: Site) -> None:
         assert (await site.get("/pip")).body.decode() == direct
 
 
-async def test_subscribers_are_bounded(site: Site) -> None:
-    request = Request("GET", "/events/overview", {}, {"host": "localhost"}, b"", "192.0.2.8")
-    assert isinstance(await site.app(request), EventStream)
-    topic = site.app.topics.get("overview")
-    assert topic is not None
-    topic.subscribers = 500
-    answer = await site.app(request)
-    assert isinstance(answer, Response)
-    assert answer.status == 503
-
-
 async def test_a_request_waits_until_the_records_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is loaded while its process starts must not tell a spectator that there is no match."""
     folder = tmp_path / "finished"
@@ -316,7 +307,7 @@ async def test_a_contest_that_has_not_begun(tmp_path: Path) -> None:
     feed = Feed(folder)
     tables = TableMaker(feed)
     tables.reset()
-    overview = await Site(App(feed, tables)).json("/api/overview.json")
+    overview = await Site(App(feed, tables)).json("/api/v1/pages/overview")
     assert overview["progress"] == {"state": "new", "done": 0, "total": 0, "expected": 0, "end": None}
 
 
@@ -357,7 +348,7 @@ async def test_a_match_that_was_interrupted_keeps_its_board(tmp_path: Path) -> N
             while not site.app.feed.live.running:
                 await trio.sleep(0.01)
         (number,) = site.app.feed.live.running
-        page = await site.json(f"/api/match/{number}.json")
+        page = await site.json(f"/api/v1/pages/match/{number}")
         assert page["state"] == "interrupted"
         assert page["board"]["turn"] > 0
         assert len(page["moves"]) >= page["board"]["turn"]

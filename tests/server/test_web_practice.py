@@ -99,7 +99,7 @@ def test_it_has_the_files_of_the_board_and_no_contest(client: Client) -> None:
     assert "<nav" not in text
     for path in ("/static/play.js", "/static/board.css", "/look/linkage.json"):
         assert client.ask(path)[0] == 200
-    for path in ("/rules", "/api/overview.json", "/static/nothing.js", "/look/nothing.json"):
+    for path in ("/rules", "/api/v1/pages/overview", "/static/nothing.js", "/look/nothing.json"):
         assert client.ask(path)[0] == 404
     assert client.ask("/")[0] == 303
 

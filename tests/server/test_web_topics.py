@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from getstep_server.web.topics import Topic, Topics, encode
+from getstep_server.web.topics import Crowd, Topic, Topics, encode
 
 
 class Spectator:
@@ -140,14 +141,14 @@ async def test_so_many_topics_are_kept() -> None:
     assert topics.get("0") is first
 
 
-async def test_so_many_spectators_get_events() -> None:
-    topics = Topics(lambda name: Source(name=name))
-    for name in ("a", "b"):
-        topic = topics.get(name)
-        assert topic is not None
-        assert not topics.is_crowded("192.0.2.1")
-        topic.subscribers = 250
-    assert topics.is_crowded("192.0.2.1")
+def test_so_many_spectators_get_events() -> None:
+    crowd = Crowd()
+    with contextlib.ExitStack() as members:
+        for number in range(500):
+            assert not crowd.is_full("192.0.2.1")
+            members.enter_context(crowd.member(f"198.51.100.{number // 250}"))
+        assert crowd.is_full("192.0.2.1")
+    assert not crowd.is_full("192.0.2.1")
 
 
 async def test_one_address_cannot_take_all_places() -> None:
@@ -160,15 +161,15 @@ async def test_one_address_cannot_take_all_places() -> None:
 
     async with trio.open_nursery() as nursery:
         for _ in range(250):
-            assert not topics.is_crowded("192.0.2.1")
+            assert not topics.crowd.is_full("192.0.2.1")
             nursery.start_soon(topics.follow, topic, "192.0.2.1", send)
             await wait_all_tasks_blocked()
-        assert topics.is_crowded("192.0.2.1")
-        assert not topics.is_crowded("192.0.2.2")
+        assert topics.crowd.is_full("192.0.2.1")
+        assert not topics.crowd.is_full("192.0.2.2")
         nursery.cancel_scope.cancel()
-    assert not topics.is_crowded("192.0.2.1")
+    assert not topics.crowd.is_full("192.0.2.1")
     assert topic.subscribers == 0
-    assert not topics._addresses
+    assert not topics.crowd._addresses
 
 
 def test_no_text_can_turn_the_text_around_it() -> None:

@@ -50,6 +50,7 @@ _BOARD = "tests/server/test_poller.py::"
 _DOORWAY = "tests/server/test_listener.py::"
 _POSTGRES = "tests/server/test_postgres.py::"
 _PAGE = "tests/server/test_web_http.py::"
+_API = "tests/server/test_api.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
 _FIND = "tests/sdk/test_discovery.py::"
 _PEOPLE = "tests/server/test_web_people.py::"
@@ -184,6 +185,11 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_TOPICS": ("10**9", f"{_TOPICS}test_so_many_topics_are_kept"),
     "TOPIC_SECONDS": ("0", f"{_TOPICS}test_a_topic_is_built_for_its_subscribers_only"),
     "PAGE_BYTES_PER_SECOND": ("10**12", f"{_TOPICS}test_many_bytes_are_sent_less_often"),
+    "API_PAGE_ITEMS": ("10**9", f"{_API}test_a_refusal_is_json_with_a_reason"),
+    "API_SCANNED_MATCHES": ("10**9", f"{_API}test_a_request_looks_at_so_many_matches"),
+    "FEED_EVENTS": ("10**9", f"{_API}test_a_batch_has_so_many_events"),
+    "FEED_CACHE_BYTES": ("10**12", f"{_API}test_so_many_bytes_of_batches_are_kept"),
+    "MAX_FEED_MATCHES": ("10**9", f"{_API}test_what_is_no_token_is_refused"),
     "HEARTBEAT_SECONDS": ("1e9", f"{_TOPICS}test_a_quiet_stream_has_a_heartbeat"),
     "MAX_SAMPLE_GAMES": ("10**9", f"{_PEOPLE}test_so_many_people_play_at_the_same_time"),
     "MAX_SAMPLE_GAMES_PER_ADDRESS": ("10**9", f"{_PEOPLE}test_one_computer_leaves_games_to_others"),

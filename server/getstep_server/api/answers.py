@@ -374,6 +374,15 @@ class TurnPageAnswer(Answer, frozen=True, kw_only=True):
     next: str | None
 
 
+class ReplayAnswer(Answer, frozen=True, kw_only=True):
+    """A match as the viewer draws it: for each game its names, facts and turns, and how boards look."""
+
+    title: str
+    links: list[list[str]]
+    looks: list[dict[str, Any]]
+    games: list[dict[str, Any]]
+
+
 # --- pages: the topics that a browser follows -------------------------------------------------------------------
 
 BOARDS = 12

@@ -271,6 +271,14 @@ class Store:
         """
         return await self._run_async(partial(self._read_headers, place))
 
+    async def after(self, place: int) -> list[StoredRecord]:
+        """Return the records behind ``place`` in the order of the chain, 64 at most; [] if there are none yet.
+
+        Raises:
+            DatabaseError: the database cannot be read.
+        """
+        return await self._run_async(partial(self._read_records, place, None))
+
     async def is_current(self) -> bool:
         """Return False once another database has taken the place of this one."""
         return await self._run_async(lambda: self._db.is_current())

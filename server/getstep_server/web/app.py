@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 
 import trio
 
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
-from getstep.replay import replay_data
 from getstep_engines import GAMES
-from getstep_server.api.visibility import visible_game
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
-from getstep_server.reports.replays import match_replays
 from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
 
+from .api_routes import Api
 from .assets import look, static, unless_known
 from .details import EventPage, MatchPage, TeamPage
 from .downloads import (
@@ -36,13 +33,13 @@ from .downloads import (
 )
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .http import BINARY, JSON, TEXT, AnyResponse, EventStream, Request, Response, problem
+from .http import BINARY, TEXT, AnyResponse, Request, Response, problem
 from .own import TeamArea
 from .parts import Overview
 from .people import People
 from .reveal import RevealPage, Steering
 from .tables import PageTables
-from .topics import Build, Topics, encode
+from .topics import Build, Topics
 
 
 class PageLinks(Links):
@@ -134,6 +131,7 @@ class App:
         self.steering = steering
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
+        self.api = Api(feed, tables, self.topics)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render)
@@ -149,13 +147,16 @@ class App:
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
             return await self.own(request)
+        if request.path.startswith("/api/v1/"):
+            found = await self.api(request)
+            return unless_known(request, found) if isinstance(found, Response) else found
         if request.method == "POST" and request.path == "/reveal/step" and self.steering is not None:
             return await self.steering(request)
         if request.method == "POST":
             return problem(405, "nothing can be sent to this address")
         for pattern, view in _VIEWS:
-            if found := pattern.fullmatch(request.path):
-                answer = view(self, request, *found.groups())
+            if match := pattern.fullmatch(request.path):
+                answer = view(self, request, *match.groups())
                 if isinstance(answer, Awaitable):
                     answer = await answer
                 return unless_known(request, answer) if isinstance(answer, Response) else answer
@@ -176,21 +177,6 @@ class App:
             return self.render("error", status=404, title="Not found", text="There is no page at this address.")
         view, topic, title = found
         return self.render("live", page=view, topic=topic, title=title)
-
-    def snapshot(self, _: Request, name: str) -> AnyResponse:
-        topic = self.topics.get(name)
-        if topic is None:
-            return problem(404, "there is no such topic")
-        return Response(topic.snapshot(), JSON)
-
-    def events(self, request: Request, name: str) -> AnyResponse:
-        """Return the changes of a topic as they come."""
-        if self.topics.is_crowded(request.address):
-            return problem(503, "too many spectators; load the page again later")
-        topic = self.topics.get(name)
-        if topic is None:
-            return problem(404, "there is no such topic")
-        return EventStream(partial(self.topics.follow, topic, request.address))
 
     def look(self, _: Request, name: str) -> AnyResponse:
         """Return how a game looks, for the script that draws boards."""
@@ -268,22 +254,6 @@ class App:
     def _published(self) -> dict[tuple[int, int], Path]:
         return published_files(self.feed.contest, self.feed.tournament.decisions)
 
-    async def replay(self, _: Request, text: str) -> AnyResponse:
-        """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
-        number, store, tournament = int(text), self.feed.store, self.feed.tournament
-        running = None if self.feed.frozen else self.feed.contest.running
-        last = self.feed.whole.frozen_at
-        if store is None or number not in tournament.matches:
-            return problem(404, "there is no such match")
-
-        def read() -> Response:
-            replays = match_replays(store, number, running, tournament, visible_game(tournament), last)
-            if not replays:
-                return problem(404, "nothing of this match was played, or its result is hidden")
-            return Response(encode(replay_data(replays, title=f"match {number}")), JSON)
-
-        return await trio.to_thread.run_sync(read, limiter=self._readers)
-
     async def against(self, _: Request, *ids: str) -> AnyResponse:
         """Return all matches between two teams, as far as spectators may see them."""
         team, other = map(int, ids)
@@ -344,11 +314,8 @@ class App:
 
 _VIEWS: list[tuple[re.Pattern[str], Callable[..., AnyResponse | Awaitable[AnyResponse]]]] = [
     (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
-    (re.compile(r"/replay/([0-9]{1,9})\.json"), App.replay),
     (re.compile(r"/team/([0-9]{1,10})/against/([0-9]{1,10})"), App.against),
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
-    (re.compile(r"/api/([a-z]+(?:/[0-9]{1,10})?)\.json"), App.snapshot),
-    (re.compile(r"/events/([a-z]+(?:/[0-9]{1,10})?)"), App.events),
     (re.compile(rf"/({'|'.join(DOCUMENTS)})"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),

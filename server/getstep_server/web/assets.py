@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
@@ -59,6 +60,6 @@ def unless_known(request: Request, answer: Response) -> Response:
         return answer
     tag = f'"{sha256(answer.body).hexdigest()[:24]}"'  # 96 bits: no two versions of a page share them
     headers = (*answer.headers, ("ETag", tag))
-    if request.headers.get("if-none-match") == tag:
+    if tag in re.split(r"\s*,\s*(?:W/)?", request.headers.get("if-none-match", "").removeprefix("W/")):
         return Response(b"", answer.content_type, 304, headers)
     return Response(answer.body, answer.content_type, 200, headers)

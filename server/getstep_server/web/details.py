@@ -103,7 +103,7 @@ def _state_of(feed: Feed, match: Match, live: LiveMatch | None, result: Result |
         return "playing" if feed.server_runs else "interrupted"
     if result is not None:
         return "over"
-    if match in feed.hidden:
+    if feed.is_hidden(match):
         return "hidden"
     return "cancelled" if feed.tournament.is_cancelled(match) else "waiting"
 

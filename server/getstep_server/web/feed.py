@@ -103,6 +103,10 @@ class Feed:
         """The matches that were played and whose results are hidden, in the order of their ends."""
         return [match for match in self._hidden.values() if self.whole.played_result(match) is not None]
 
+    def is_hidden(self, match: Match) -> bool:
+        """Return True if the match was played and its result is hidden."""
+        return match.number in self._hidden and self.whole.played_result(match) is not None
+
     @property
     def running(self) -> Mapping[int, LiveMatch]:
         """The matches that spectators may know to be running, by number."""

@@ -62,6 +62,7 @@ HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 BINARY = "application/octet-stream"
+EVENTS = "text/event-stream"
 SECURITY_HEADERS = (
     (
         "Content-Security-Policy",
@@ -128,9 +129,11 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class EventStream:
-    """A response that goes on: ``follow`` sends server-sent events until it is cancelled."""
+    """A response that goes on: ``follow`` sends events until it is cancelled."""
 
     follow: Callable[[Send], Awaitable[None]]
+    content_type: str = EVENTS
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +313,11 @@ class HttpServer:
                 return
             connection.waiting = False
             answer = request if isinstance(request, Response) else await self._answer(request)
+            wants_body = isinstance(request, Response) or request.method != "HEAD"
             if isinstance(answer, EventStream):
                 connection.streaming = True
-                await self._stream(connection, answer)
+                await self._stream(connection, answer, body=wants_body)
                 return
-            wants_body = isinstance(request, Response) or request.method != "HEAD"
             if isinstance(answer, Download):
                 await self._send_download(parser, connection, answer, body=wants_body)
             else:
@@ -430,31 +433,24 @@ class HttpServer:
         if parser.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             await self._send_response(parser, connection, answer)
 
-    async def _stream(self, connection: _BrowserConnection, answer: EventStream) -> None:
+    async def _stream(self, connection: _BrowserConnection, answer: EventStream, *, body: bool) -> None:
         """Send events until the client closes, or reads too slowly.
 
         The response has no length and ends with the connection, so that the bytes of an event are the same for all
         subscribers and need no framing for each.
         """
         stream = connection.stream
-        await _send(stream, _EVENT_STREAM_HEAD)
+        head = [*_STREAM_HEAD, ("Content-Type", answer.content_type), *answer.headers]
+        await _send(stream, "".join(["HTTP/1.1 200 OK\r\n", *(f"{n}: {v}\r\n" for n, v in head), "\r\n"]).encode())
+        if not body:
+            return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_cancel_at_end, stream, nursery.cancel_scope)
             await answer.follow(lambda data: _send(stream, data))
             nursery.cancel_scope.cancel()
 
 
-_EVENT_STREAM_HEAD = "".join(
-    f"{line}\r\n"
-    for line in (
-        "HTTP/1.1 200 OK",
-        "Content-Type: text/event-stream",
-        "Cache-Control: no-store",
-        "Connection: close",
-        *(f"{name}: {value}" for name, value in SECURITY_HEADERS),
-        "",
-    )
-).encode()
+_STREAM_HEAD = (("Cache-Control", "no-store"), ("Connection", "close"), *SECURITY_HEADERS)
 _PIECE = 1 << 16
 """The part of a long body that a client must take within PAGE_SEND_SECONDS: 6.5 kB/s."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from itertools import islice
 from typing import Any
 
 from getstep.referee.match_state import MatchState, WrongTurn
@@ -81,6 +82,13 @@ class LiveMatch:
                 self._pending.clear()
                 return
             self.turns.append(turn)
+
+    def turns_from(self, first: int, last: int) -> Iterator[Mapping[str, Any]]:
+        """Yield the turns from ``first`` (counted from 0) up to ``last``, whether they were applied or not."""
+        applied = len(self.turns)
+        yield from self.turns[first:last]
+        pending = islice(self._pending, max(0, first - applied), max(0, last - applied))
+        yield from [decode(entry) for entry in pending]
 
     def board(self) -> list[list[int]]:
         """Return the absolute board."""

@@ -118,6 +118,7 @@ async def serve(
         nursery.start_soon(feed.run, loaded)
         nursery.start_soon(tables.run)
         nursery.start_soon(_refresh, app)
+        nursery.start_soon(app.api.log.run)
         nursery.start_soon(app.people.run)
         nursery.start_soon(app.own.submissions.run)
         if reveal is None:  # at a ceremony nobody plays

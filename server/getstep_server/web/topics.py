@@ -14,9 +14,10 @@ takes long to build or many subscribers would get many bytes: see `Topic.pause`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import trio
@@ -125,6 +126,30 @@ class Topic:
         return b"{%b}" % b",".join([b'"now":%d' % (1000 * time.time()), *members])
 
 
+class Crowd:
+    """The clients that follow something, counted in all and by address."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._addresses = Counter[str]()
+
+    def is_full(self, address: str) -> bool:
+        """Return True if no further client from this address may follow."""
+        return self.size >= MAX_SUBSCRIBERS or self._addresses[address] >= MAX_SUBSCRIBERS_PER_ADDRESS
+
+    @contextlib.contextmanager
+    def member(self, address: str) -> Iterator[None]:
+        """Count a client with this address in this block."""
+        self.size += 1
+        self._addresses[address] += 1
+        try:
+            yield
+        finally:
+            self.size -= 1
+            self._addresses[address] -= 1
+            self._addresses += Counter()  # forgets the addresses that have none
+
+
 class Topics:
     """The topics that are followed now, by name.
 
@@ -137,25 +162,12 @@ class Topics:
         self._find = find
         self._clock = clock
         self._topics: dict[str, Topic] = {}
-        self._addresses = Counter[str]()
-        """How many subscribers each address has."""
-
-    @property
-    def subscribers(self) -> int:
-        return sum(topic.subscribers for topic in self._topics.values())
-
-    def is_crowded(self, address: str) -> bool:
-        """Return True if there may be no further subscriber from this address."""
-        return self.subscribers >= MAX_SUBSCRIBERS or self._addresses[address] >= MAX_SUBSCRIBERS_PER_ADDRESS
+        self.crowd = Crowd()
 
     async def follow(self, topic: Topic, address: str, send: Send) -> None:
         """Send a topic to a subscriber with this address, until cancelled."""
-        self._addresses[address] += 1
-        try:
+        with self.crowd.member(address):
             await topic.follow(send)
-        finally:
-            self._addresses[address] -= 1
-            self._addresses += Counter()  # forgets the addresses that have none
 
     def get(self, name: str) -> Topic | None:
         """Return a topic in its current state; None if there is no such topic."""

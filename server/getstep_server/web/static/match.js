@@ -93,7 +93,7 @@ class RunningReplay {
     const version = this.wanted;
     this.asked = performance.now();
     try {
-      const [answer, module] = await Promise.all([fetch(`/replay/${this.match}.json`), import("./viewer.js")]);
+      const [answer, module] = await Promise.all([fetch(`/api/v1/matches/${this.match}/replay`), import("./viewer.js")]);
       if (answer.ok) {
         const data = await answer.json();
         if (this.viewer === null) this.viewer = module.mountReplay(this.root, data);

@@ -33,7 +33,7 @@ function take(text) {
 
 function connect() {
   if (source) return;
-  source = new EventSource(`/events/${topic}`);
+  source = new EventSource(`/api/v1/pages/${topic}`);
   source.onopen = () => (offline.hidden = true);
   source.onmessage = (message) => take(message.data);
   source.onerror = () => {
