@@ -253,6 +253,9 @@ MAX_TRIED_BYTES = 1024
 A frame of control characters takes 24 kB as JSON, and a bot may send one in each of 200 turns.
 """
 
+MATCH_NOTES_BYTES = 128 * 1024
+"""The notes of one player in the record of a match, as JSON: those of 32 moves with full frames."""
+
 SETTINGS_SHOWN = 20
 """The changed settings shown in full, one line each. A change of the list of teams may have 256 lines."""
 

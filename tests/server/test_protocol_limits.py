@@ -38,6 +38,9 @@ LIMITS = {
     "seconds the server waits for the client to close after `goodbye` (none after `too_many_connections`)": (
         limits.LINGER_SECONDS
     ),
+    "bytes the server keeps of the [notes](#notes-of-a-move) of one player in a match, as JSON": (
+        limits.MATCH_NOTES_BYTES
+    ),
     "bytes the server reads after `goodbye`": limits.LINGER_BYTES,
     f"valid logins of one team in {limits.LOGIN_WINDOW_SECONDS:g} seconds for each of its seats, "
     "with purpose `check` included": limits.LOGINS_PER_WINDOW,

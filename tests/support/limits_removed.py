@@ -83,6 +83,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_ID": ("2**64", f"{_BOUND}[a version]"),
     "MAX_MS": ("2**64", f"{_BOUND}[a time]"),
     "NOTES_BYTES": ("10**6", "tests/sdk/test_notes.py::test_ten_thousand_notes_of_a_move_are_bounded"),
+    "MATCH_NOTES_BYTES": (
+        "10**9",
+        "tests/server/test_notes.py::test_each_player_has_128_kb_in_a_match_also_if_it_is_resumed[False]",
+    ),
     "MAX_SAY": ("10**6", f"{_NOTES}[say]"),
     "MAX_DRAWINGS": ("10**6", f"{_NOTES}[drawings]"),
     "MAX_DRAWN_SQUARES": ("10**6", f"{_NOTES}[squares]"),
@@ -305,7 +309,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_TURN_CHARS": ("10**9", f"{_ORDER}test_a_turn_has_a_bounded_length"),
 }
 
-NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS", "NOTE_SHAPES", "NOTE_COLORS"}
+NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS", "NOTE_KEYS", "NOTE_SHAPES", "NOTE_COLORS"}
 """Forms, not bounds: with any other value nobody could speak to anybody."""
 
 

@@ -85,6 +85,9 @@ MAX_TAGS = 8
 MAX_TAG = 24
 """Characters of a tag."""
 
+NOTE_KEYS = ("say", "estimate", "draw", "tags", "output")
+"""The keys of notes."""
+
 NOTE_SHAPES = ("mark", "arrow", "region", "domino")
 """The shapes of drawings."""
 

@@ -19,7 +19,7 @@ import trio
 from getstep import referee
 from getstep.referee import STALLED_MISSES, FaultCode, MatchState
 from getstep.referee.answers import answered
-from getstep.wire import MAX_TEXT, End, Notice, Start, Step
+from getstep.wire import MAX_TEXT, End, MalformedAnswer, Notice, Start, Step
 from getstep_engines import Player, TimeControl
 from getstep_server.events import MovePlayed, PlayerAskedAgain, PlayerStalled, Publish, ServerLate, TurnFaulted
 from getstep_server.net.seat import ProtocolViolation, Received, Seat
@@ -165,9 +165,11 @@ def _turn(m: _MatchInPlay) -> MatchScript:
     else:
         ms, answer = _ms(received.at - asked - m.paused), received.what
         turn = answered(state, answer, {"ms": ms, "timed": "kernel" if received.stamped else "wake"})
+        if "fault" in turn and turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
+            turn |= tried_fields(answer.move)
+        if type(answer) is not MalformedAnswer and answer.notes:
+            m.sheet.add_notes(turn, answer.notes)
         if "fault" in turn:
-            if turn["fault"] == FaultCode.ILLEGAL_MOVE and type(answer) is Step:
-                turn |= tried_fields(answer.move)
             yield from _fault(m, turn)
             return
         yield from _write(m, turn)

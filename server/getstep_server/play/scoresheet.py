@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, Protocol
 from msgspec.structs import replace
 
 from getstep.referee import WrongTurn
+from getstep.wire import checked_notes
 from getstep_engines import Player
 from getstep_server.config.contest import Contest
 from getstep_server.events import JournalCut
 from getstep_server.incident import Incident
 from getstep_server.json_text import decode, encode
-from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS
+from getstep_server.limits import GAME_INCIDENTS_KEPT, INCIDENT_DETAIL_CHARS, MATCH_NOTES_BYTES
 from getstep_server.records.game import (
     IncidentEntry,
     MatchLog,
@@ -106,6 +107,8 @@ class Scoresheet:
         self._disk = disk
         self.on_commit = journal.on_commit
         """Calls a function once a pending turn is written or has failed; see `Journal.on_commit`."""
+        self._notes_left = [MATCH_NOTES_BYTES, MATCH_NOTES_BYTES]
+        """Per player: the bytes of notes that the record still takes."""
         self._over = False
         self._elsewhere: Callable[[Incident], None] | None = None
         """Where incidents are recorded while another process judges the match."""
@@ -125,6 +128,7 @@ class Scoresheet:
                 self._happened.resumed.append(entry["resumed"])
             else:
                 self.match_state.apply(entry)
+                self._count_notes(entry)
                 self._happened.turns.append(encode(entry))
         except (WrongTurn, KeyError, TypeError) as error:
             raise JournalError(f"{line.where}: {error}") from error
@@ -162,8 +166,28 @@ class Scoresheet:
         self._happened.turns += lines
         return self._append(*lines)
 
-    async def write_judged(self, turns: Sequence[Mapping[str, Any]]) -> None:
+    def add_notes(self, turn: dict[str, Any], notes: Mapping[str, Any]) -> None:
+        """Add what the player noted to its turn, unless its notes in this match would be too many."""
+        turn["notes"] = notes
+        if not self._count_notes(turn):
+            del turn["notes"]
+
+    def _count_notes(self, turn: Mapping[str, Any]) -> bool:
+        """Count the notes of a turn; return False if there is no room for them."""
+        notes = turn.get("notes")
+        if notes is None:
+            return True
+        left = self._notes_left[turn["player"]] - len(encode(notes))
+        if left < 0:
+            return False
+        self._notes_left[turn["player"]] = left
+        return True
+
+    async def write_judged(self, turns: Sequence[dict[str, Any]]) -> None:
         """Write turns and passes that were judged elsewhere, and that the match state has taken."""
+        for turn in turns:
+            if noted := checked_notes(turn.pop("notes", None)):
+                self.add_notes(turn, noted)
         lines = [encode(turn) for turn in turns]
         self._happened.turns += lines
         if self._append(*lines) is not WriteResult.WRITTEN:
@@ -315,8 +339,10 @@ class Scoresheet:
         Raises:
             WrongTurn: the turns do not follow on each other.
         """
-        for turn in log.turns:
-            self.match_state.apply(decode(turn))
+        for line in log.turns:
+            turn = decode(line)
+            self.match_state.apply(turn)
+            self._count_notes(turn)
         self._happened = log
 
     async def _flush(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from getstep.referee import ABSENT_MISSES, STALLED_MISSES, MatchState, WrongTurn, forfeit_scores
+from getstep_server.limits import MATCH_NOTES_BYTES
 
 from .game import GameRecord, match_state_of, validate_game
 from .reasons import VOID_REASONS, Reason
@@ -44,7 +45,8 @@ def replay(fields: Mapping[str, Any]) -> dict[str, Any]:
     game, match = validate_game(fields), match_state_of(fields)
     for _ in steps(game, match):  # each step checks its turn
         pass
-    _check_notes(game, match)
+    _check_log(game, match)
+    _check_notes(game)
     expected = _result(game, match)
     for name, value in expected.items():
         if name == "detail" and game.software != SOFTWARE:
@@ -194,7 +196,15 @@ def _ms(seconds: float) -> float:
 # --- the result -------------------------------------------------------------------------------------------------
 
 
-def _check_notes(game: GameRecord, match: MatchState) -> None:
+def _check_notes(game: GameRecord) -> None:
+    """Check that the notes of each player take no more than they may."""
+    for player in (0, 1):
+        noted = [turn["notes"] for turn in game.turns if "notes" in turn and turn["player"] == player]
+        if (size := sum(len(as_json(notes)) for notes in noted)) > MATCH_NOTES_BYTES:
+            raise DoesNotFit(f"notes of player {player} take {size} bytes, expected at most {MATCH_NOTES_BYTES}")
+
+
+def _check_log(game: GameRecord, match: MatchState) -> None:
     """Check that restarts and incidents lie within the turns, and that incidents name a team of the match."""
     turns = match.turns
     for before, after in zip([0, *game.resumed], [*game.resumed, turns], strict=True):

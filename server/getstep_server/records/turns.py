@@ -13,8 +13,9 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from getstep.referee import EndCode, FaultCode
+from getstep.wire import NOTE_KEYS, checked_notes
 from getstep_server.limits import MAX_TRIED_BYTES
-from getstep_server.validation import Model
+from getstep_server.validation import Check, Model
 
 from .record import RecordError, read
 from .values import BoundedText, Ms, True_, Who
@@ -36,8 +37,16 @@ class _Timed(_TurnSchema, frozen=True, kw_only=True):
     paused_ms: Ms = 0.0
 
 
+def _check_notes(notes: dict[str, Any]) -> None:
+    known = {key: notes[key] for key in NOTE_KEYS if key in notes}
+    if not notes or checked_notes(known) != known:  # other keys may be of a later version
+        raise ValueError("notes of a move, as protocol.md describes them")
+
+
 class _Answered(_Timed, frozen=True, kw_only=True):
     timed: Literal["kernel", "wake"]
+    notes: Annotated[dict[str, Any], Check(_check_notes)] | UnsetType = UNSET
+    """What the bot noted. It decides nothing."""
 
 
 class Moved(_Answered, frozen=True, kw_only=True):
@@ -121,6 +130,7 @@ _KEYS = {
     "heard",
     "late_ms",
     "paused_ms",
+    "notes",
 }
 
 
