@@ -424,6 +424,21 @@ class MatchNotResumed(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionAsked(Notice):
+    """A team has asked the host something; ``number`` is that of the question."""
+
+    logged = "question"
+    whole = True
+
+    number: int
+    team: int
+    question: str
+
+    def text(self, names: Names, /) -> str:
+        return f"? {self.number}: {names.team(self.team)} asks: {self.question}"
+
+
+@dataclass(frozen=True, slots=True)
 class PauseComesLater(Notice):
     """The host has paused a match that a worker of a cluster plays: it is played to its end."""
 
@@ -620,6 +635,7 @@ Event: TypeAlias = (
     | MatchNotResumed
     | MatchParked
     | PauseComesLater
+    | QuestionAsked
     | JournalCut
     | DiskFull
     | DatabaseAway

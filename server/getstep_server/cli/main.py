@@ -55,6 +55,7 @@ correct a contest:
   getstep-server matches adjudicate autumn 7 --winner Ada --why "..."
   getstep-server teams withdraw autumn Ada --why "..."
   getstep-server decisions autumn
+  getstep-server announce autumn "Lunch is at noon"
   getstep-server pause autumn --now --why "..."  # and later: resume autumn
 
 end with a ceremony:
@@ -197,6 +198,9 @@ _COMMANDS = {
     "decisions": (".decisions:add_decisions", "show the decisions of the host"),
     "pause": (".pause:add_pause", "stop the clocks of a match, of an event or of the contest"),
     "resume": (".pause:add_resume", "end a pause"),
+    "announce": (".messages:add_announce", "say something to all teams and spectators"),
+    "questions": (".messages:add_questions", "list the questions of teams"),
+    "answer": (".messages:add_answer", "answer a question of a team"),
     "freeze": (".reveal:add_freeze", "hide new results from the live page"),
     "reveal": (".reveal:add_reveal", "show the hidden results one by one, from the bottom of the table"),
     "sandbox": (".sandbox:add_sandbox", "try every protection from programs that this machine runs"),

@@ -3,11 +3,13 @@
 In: a `requests.Request`, from a command or from a page, and the folder of a contest. Out: a `preview.Preview` of
 what would change, or of what has changed; and records, appended to the chain.
 A server that runs the contest reads them from there: this room talks to nobody.
+Messages of the host to the teams go the same way.
 It must not know terminals, browsers or sockets, and no running server.
 """
 
 __all__ = [
     "making",
+    "messages",
     "preview",
     "requests",
 ]

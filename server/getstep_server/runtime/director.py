@@ -82,6 +82,7 @@ from .attempt import Attempt
 from .friendlies import FriendlyDesk
 from .hosted import HostedPrograms
 from .live_tables import LiveTables
+from .notices import NoticeDesk
 from .presence import PATIENCES, Gathering, Presence, resume_patience
 from .recorder import Recorder, stopped
 from .venue import ClusterProtocol, LocalVenue, Venue
@@ -158,6 +159,7 @@ class Director:
         self._waiting_published: tuple[int, ...] = ()
         self._changed = trio.Event()
         self._tables = LiveTables(tournament)
+        self._notices = NoticeDesk(tournament.messages, seats)
         self._resumed = False
         self.recorder = Recorder(
             contest,
@@ -230,6 +232,7 @@ class Director:
                 teams = self._arena.taking_part(taking_part, resumed)
                 await self.recorder.publish_pairings(teams)
                 now = trio.current_time()
+                self._notices.deliver()
                 self._begin_rounds(now)
                 self._start_matches(nursery, now)
                 left = self._queue or self._playing or self._gathering or self._held or self._friendlies
@@ -267,6 +270,7 @@ class Director:
             self._presence.update(now)
             self._gathering.release(self._presence.present, now)
             self._publish_waiting()
+            self._notices.deliver()
             if not self._gathering:
                 break
             with trio.move_on_at(self._gathering.ends):  # a team that comes or goes wakes the director before

@@ -42,7 +42,7 @@ import trio
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.errors import ContestStopped
-from getstep_server.events import DecisionTaken, Publish, ServerFault
+from getstep_server.events import DecisionTaken, Publish, QuestionAsked, ServerFault
 from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision, was_frozen
 from getstep_server.records.match import Match
@@ -182,8 +182,12 @@ class Recorder:
     def _apply(self, fields: Mapping[str, Any]) -> None:
         """Apply the next record of the chain, own or foreign."""
         tournament, before = self._tournament, len(self._tournament.decisions)
+        asked = len(tournament.messages.questions)
         if matches := tournament.apply(fields):
             self._issued(matches)
+        for number in range(asked + 1, len(tournament.messages.questions) + 1):
+            question = tournament.messages.questions[number]
+            self._publish(QuestionAsked(number, question.team, question.text))
         for decision in tournament.decisions[before:]:
             match = None if decision.match is None else tournament.matches[decision.match]
             self._publish(DecisionTaken(decision, match, tournament.done, tournament.total, self._tables))

@@ -17,6 +17,7 @@ from getstep_server.records.decision import decision_of, publications, validate_
 from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
 from getstep_server.records.lost import INSTEAD_OF, LOST, link_of, lost_of
 from getstep_server.records.match import Match
+from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import validate_pairings
 from getstep_server.records.reasons import VOID_REASONS, DecisionKind, VoidReason
 from getstep_server.records.record import FIRST, RecordError, as_json, hash_of, parse
@@ -233,8 +234,10 @@ class _Walk:
         kind = fields.get("type")
         if not self.place and kind not in ("settings", "pairings", LOST):
             raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
-        if kind not in ("settings", "pairings", "game", "decision", "worker", CHALLENGE, FRIENDLY, LOST):
-            kinds = "'settings', 'pairings', 'game', 'decision', 'worker', 'challenge', 'friendly' or 'lost'"
+        if kind not in ("settings", "pairings", "game", "decision", "worker", CHALLENGE, FRIENDLY, MESSAGE, LOST):
+            kinds = (
+                "'settings', 'pairings', 'game', 'decision', 'worker', 'challenge', 'friendly', 'message' or 'lost'"
+            )
             raise RecordError(f"type is {kind!r:.80}, expected {kinds}")
         if kind == "game":
             self._take_game(stored, fields)
@@ -253,6 +256,9 @@ class _Walk:
         elif kind == CHALLENGE:
             self.tournament.challenges.apply(fields, stored.place, self.tournament.contest)
             self._check_seed(fields["seed"])
+        elif kind == MESSAGE:
+            self._check_seed(fields["seed"])
+            self.tournament.messages.apply(fields)
         elif kind == FRIENDLY:
             self._take_friendly(fields)
         elif kind == "worker":

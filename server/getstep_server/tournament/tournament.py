@@ -36,6 +36,7 @@ from getstep_server.records.challenge import CHALLENGE, FRIENDLY
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
+from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import pairing_fields, pairings_header
 from getstep_server.records.reasons import (
     FREEZE_KINDS,
@@ -54,6 +55,7 @@ from getstep_server.validation import validated
 from .challenges import Challenges
 from .combined import Tables, combined
 from .event_state import EventState, IssuedPairing, TeamStatuses, issued_in
+from .messages import Messages
 from .pauses import Pauses
 from .settings_record import SettingsOnRecord
 from .standings import Standing, standings
@@ -92,6 +94,7 @@ class Tournament:
         self.replays: Counter[int] = Counter()
         """The number of times that the host reopened each match, by its number."""
         self.pauses = Pauses()
+        self.messages = Messages()
         self.workers = Workers()
         self.challenges = Challenges()
         self._events: dict[int, EventState] = {}
@@ -232,6 +235,8 @@ class Tournament:
             self.challenges.apply(fields, self.place, self.contest)
         elif kind == FRIENDLY:
             self.challenges.apply_result(fields, self.contest)
+        elif kind == MESSAGE:
+            self.messages.apply(fields)
         elif kind == "lost":
             pass  # it says only that there was another record
         else:
