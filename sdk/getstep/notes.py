@@ -43,7 +43,7 @@ from .wire import (
     is_tag,
 )
 
-__all__ = ["PREFIX", "Collector", "collected", "draw", "estimate", "say", "tag"]
+__all__ = ["PREFIX", "Collector", "collected", "current", "draw", "estimate", "say", "tag"]
 
 PREFIX = "getstep:"
 """The beginning of a line of a program's standard error that is a note."""
@@ -106,7 +106,8 @@ class Collector:
         self._estimate: float | None = None
         self._drawings: list[list[Any]] = []
         self._tags: list[str] = []
-        self._printed = ""
+        self._printed = bytearray()
+        self._cut = 0  # bytes before these
 
     def say(self, text: object) -> None:
         """See `getstep.say`; so all four."""
@@ -139,10 +140,18 @@ class Collector:
             self._drop("line", f"unknown: {short_repr(line)}; after {PREFIX} comes say, estimate, draw or tag")
         return True
 
-    def print(self, text: str) -> None:
-        """Add to what the program has printed during this move: the end is kept."""
+    def print(self, text: str, cut: int = 0) -> None:
+        """Add to what the program has printed during this move: the end is kept.
+
+        Args:
+            text: what it has printed.
+            cut: the bytes before the text that were not kept.
+        """
         with self._lock:
-            self._printed = (self._printed + text)[-MAX_TEXT_BYTES:]
+            self._printed += _utf8(text).encode()
+            excess = max(0, len(self._printed) - MAX_TEXT_BYTES)
+            del self._printed[:excess]
+            self._cut += cut + excess
 
     def take(self) -> dict[str, Any] | None:
         """Return the notes; None if there are none."""
@@ -155,14 +164,13 @@ class Collector:
                     "tags": self._tags,
                 }
             )
-            printed = self._printed
+            printed, cut = bytes(self._printed), self._cut
         if notes:
             whole, notes = notes, fit_notes(notes, NOTES_BYTES)
             if notes != whole:
                 self._drop("draw", f"the last drawings: the notes of a move have at most {NOTES_BYTES:,} bytes")
         if printed.strip():  # beside that bound: it stays on this machine, unless the host runs the program
-            data = _utf8(printed).encode()[-MAX_TEXT_BYTES:]
-            notes["output"] = data.decode(errors="ignore")  # the cut may be in a character
+            notes["output"] = _end_of(printed, cut)
         return notes or None
 
     # --- each returns what is wrong, or nothing ---
@@ -251,6 +259,18 @@ _EXPECTED = {
 }
 
 
+def _end_of(printed: bytes, cut: int) -> str:
+    """Return what was printed, or the end of it and how much is missing."""
+    if not cut:
+        return printed.decode(errors="ignore")
+    head = f"[{cut:,} bytes before this are not kept]\n"
+    while len(head) + len(printed) > MAX_TEXT_BYTES:
+        excess = len(head) + len(printed) - MAX_TEXT_BYTES
+        printed, cut = printed[excess:], cut + excess
+        head = f"[{cut:,} bytes before this are not kept]\n"
+    return head + printed.decode(errors="ignore")  # the cut may be in a character
+
+
 def _utf8(text: str) -> str:
     """Return a text without halves of surrogate pairs, which no UTF-8 has."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
@@ -273,7 +293,10 @@ def _flat(squares: Any) -> list[int]:
 def _label(label: Any) -> str | None:
     if label is None or label == "":
         return None
-    return label if isinstance(label, str) else f"{label:.3g}"
+    if isinstance(label, str):
+        return label
+    texts = (f"{label:.{digits}g}" for digits in (3, 2, 1))
+    return next(text for text in texts if len(text) <= MAX_LABEL)  # -1.23e-05 has 9 characters
 
 
 # --- the move that is computed ------------------------------------------------------------------------------------
@@ -301,8 +324,13 @@ def collected(collector: Collector) -> Iterator[None]:
             _latest = None
 
 
+def current() -> Collector | None:
+    """Return the collector of the move that is computed; None if there is none."""
+    return _thread.collector or _latest
+
+
 def _current(name: str) -> Collector | None:
-    collector = _thread.collector or _latest
+    collector = current()
     if collector is None and "outside" not in _told:
         _told.add("outside")
         Console().warn(f"getstep.{name} was dropped: no move is computed now. This is said once.")

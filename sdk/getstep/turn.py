@@ -173,13 +173,17 @@ def not_played_text(games: Iterable[str], game: str) -> str:
     return f"this bot plays {played}; the match is {game}. It gives up this match, and plays the next ones."
 
 
-def answer_to(question: int, call: CallResult) -> Step | Raised | Resign:
-    """Return the message that answers the question with this id by the result of a call."""
+def answer_to(question: int, call: CallResult, *, output: bool = False) -> Step | Raised | Resign:
+    """Return the message that answers the question with this id by the result of a call.
+
+    ``output``: also send what a program printed. A contestant's own client does not: it stays on that machine.
+    """
+    noted = {key: value for key, value in (call.notes or {}).items() if output or key != "output"}
     if call.resigns:
-        return with_notes(Resign(id=question), call.notes)
+        return with_notes(Resign(id=question), noted)
     if call.error is not None:
-        return with_notes(Raised(id=question, error=call.error), call.notes)
-    return with_notes(Step(id=question, move=call.move), call.notes)
+        return with_notes(Raised(id=question, error=call.error), noted)
+    return with_notes(Step(id=question, move=call.move), noted)
 
 
 def as_move(value: Any) -> Any:

@@ -230,7 +230,8 @@ def test_the_colours_are_those_of_the_boards() -> None:
 )
 def test_the_move_goes_and_notes_only_if_the_frame_has_room(answer: CallResult) -> None:
     answer = CallResult(answer.move, answer.error, "", 1, notes=FULL | {"output": "y" * 2000})
-    sent = answer_to(3, answer)
+    assert "output" not in (answer_to(3, answer).notes or {})
+    sent = answer_to(3, answer, output=True)
     frame = encode(sent.to_fields(), MAX_CLIENT_FRAME)
     assert len(frame) > MAX_CLIENT_FRAME - 700
     assert sent.notes is not None

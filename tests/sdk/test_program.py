@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from getstep import notes
 from getstep._bot import load
 from getstep._errors import BotError
 from getstep.cli import main
@@ -230,6 +231,39 @@ def test_a_program_that_opens_the_file_at_its_start_finds_that_it_is_the_opponen
         board = GAMES["chain_reaction"].start().board()
         assert bot.get_step(board, player == 0, turn_of("chain_reaction", 1 + player)) == (0, 0)
     assert found == [b"GR"[player : player + 1] + b"\n" + b"\n".join([b"No " * 8] * 8)]
+
+
+def test_lines_on_standard_error_are_notes_and_the_rest_is_output(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    notes._told.clear()
+    source = """
+import sys
+for n in range(10):
+    board = [input() for _ in range(8 + (n == 0))]
+    sys.stderr.write(f"getstep: draw mark red {n} 0,0\\r\\nlooking\\n getstep: tag x\\ngetstep: shout\\ngetstep: s")
+    sys.stderr.write(f"ay move {n}\\n")
+    print("0 0", flush=True)
+"""
+    board = GAMES["chain_reaction"].start().board()
+    with bot_of(tmp_path, "csefest-console", source) as bot:
+        callback = ProgramCallback(bot.get_step)
+        calls = [callback.call(board, True, turn_of("chain_reaction", 2 * n + 1)) for n in range(10)]
+    for n, call in enumerate(calls):
+        drawing = ["mark", [0, 0], str(n), "red"]
+        output = "looking\n getstep: tag x\n"
+        assert call.notes == {"say": f"move {n}", "draw": [drawing], "output": output}
+    assert [len(call.dropped) for call in calls] == [1] + [0] * 9
+    assert capfd.readouterr().err == "looking\n getstep: tag x\n" * 10
+
+
+def test_a_standard_output_without_moves_is_output(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = "print('looking')\nimport sys\nprint('getstep: say no', file=sys.stderr)\n" + PROGRAMS["linkage"]
+    with bot_of(tmp_path, "linkage", source) as bot:
+        callback = ProgramCallback(bot.get_step)
+        calls = [callback.call(GAMES["linkage"].start().board(), True, turn_of("linkage", n)) for n in (1, 3)]
+    assert [call.notes for call in calls] == [{"say": "no", "output": "looking\n"}] * 2
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_program_that_ends(tmp_path: Path) -> None:
@@ -493,7 +527,7 @@ class Suspended:
 
     def __init__(self, convention: str, file: Path) -> None:
         self._local = LocalProgram(convention, file)
-        self.folder = self._local.folder
+        self.folder, self.printed = self._local.folder, self._local.printed
         self.log: list[str] = []
 
     def start(self, talk: Talk) -> RunningProgram:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from getstep.conventions import CONVENTIONS
 from getstep.turn import Turn
 from getstep_engines import GAMES
 from getstep_server.programs import playing
-from getstep_server.programs.playing import ErrorTail, ProgramJob, ProgramSession, id_line_of
+from getstep_server.programs.playing import ErrorTail, HostedProgram, ProgramJob, ProgramSession, id_line_of
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from getstep_server.sandbox.proc import WaitWatch
@@ -176,12 +177,61 @@ def test_a_program_that_fails_in_its_turn_tells_its_last_lines(tmp_path: Path) -
     )
 
 
+def test_what_a_program_writes_beside_its_moves_goes_with_each(tmp_path: Path) -> None:
+    source = """
+import sys
+for n in range(3):
+    input()
+    print(f"getstep: say {n}\\nlooking {n}", file=sys.stderr)
+    if n == 1: print("getstep: tag two words\\n" + "x" * 9999, file=sys.stderr)
+    if n == 2: raise SystemExit(3)
+    print(n, n, flush=True)
+"""
+    board = GAMES["longest_path"].start().board()
+    with player_of(tmp_path, "prodrive", source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        calls = [
+            player.call(board, True, replace(turn_of("longest_path", n), last_move=[0, n] if n > 1 else None))
+            for n in (1, 3, 5)
+        ]
+    assert calls[0].notes == {"say": "0", "output": "looking 0\n"}
+    assert calls[1].notes is not None
+    assert calls[1].notes["say"] == "1"
+    assert calls[1].notes["output"].startswith("[")
+    assert len(calls[1].notes["output"].encode()) <= 2000
+    assert "x\n\ngetstep.tag has dropped " in calls[1].notes["output"]
+    assert calls[2].notes == {"say": "2", "output": "looking 2\n"}
+    assert calls[2].error is not None
+    assert calls[2].error.endswith(" / looking 2")
+
+
+def test_what_a_file_prints_and_notes_goes_with_each_move(tmp_path: Path) -> None:
+    source = """
+import getstep
+
+def get_step(board, is_black):
+    print("looking")
+    getstep.say("the corner")
+    getstep.estimate(7)
+    if not is_black: raise ValueError("no move left")
+    return 0, 0
+"""
+    with player_of(tmp_path, GETSTEP, source) as player:
+        assert player.prepare(PATIENCE_SECONDS)
+        calls = [player.call([[0]], is_black, turn_of("hop")) for is_black in (True, False)]
+    assert all(call.notes is not None and call.notes["say"] == "the corner" for call in calls)
+    first, second = [call.notes["output"] for call in calls if call.notes]
+    assert first.startswith("looking\n")
+    assert "getstep.estimate has dropped " in first
+    assert second == "looking\n"
+
+
 def test_the_end_of_standard_error_is_kept() -> None:
     tail = ErrorTail()
-    tail._read(io.BytesIO(b"x" * 100_000))
+    tail.add(b"x" * 100_000)
     assert len(tail._kept) == 4096
     assert tail.take() == "x" * 300
-    tail._read(io.BytesIO(b"one\ntwo\n\nthree\nfour\n"))
+    tail.add(b"one\ntwo\n\nthree\nfour\n")
     assert tail.take() == "two / three / four"
     assert tail.take() == ""
 
@@ -346,18 +396,19 @@ def test_replies_that_are_no_answer_end_a_turn(tmp_path: Path) -> None:
         assert player.call([[0]], True, turn_of("hop")).error == ("the process of get_step has written no answer")
 
 
-def test_standard_error_without_an_end_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_error_without_an_end_is_read_slowly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("getstep_server.programs.playing.time.sleep", waits.append)
-    read, write = os.pipe()
-    tail = ErrorTail()
-    tail.read(open(read, "rb"))  # noqa: PTH123, SIM115 - the tail closes it
-    with open(write, "wb") as pipe:  # noqa: PTH123 - a pipe has no path
-        pipe.writelines([b"x" * (1 << 20)] * 20)
-        pipe.write(b"\nthe end")
-    for reader in tail._readers:
-        reader.join(PATIENCE_SECONDS)
-    assert tail.take().endswith("/ the end")
+    monkeypatch.setattr("getstep.programs.printed.time.sleep", waits.append)
+    job = ProgramJob("prodrive", ("python", "program.py"), tmp_path)
+    with HostedProgram(job) as program:
+        read, write = os.pipe()
+        with open(read, "rb") as stream:  # noqa: PTH123 - a pipe has no path
+            program.printed.follow(stream)
+        with open(write, "wb") as pipe:  # noqa: PTH123 - likewise
+            pipe.writelines([b"x" * (1 << 20)] * 20)
+            pipe.write(b"\nthe end")
+        program.printed.finish()
+        assert program.errors.take().endswith("/ the end")
     assert 0.4 < sum(waits) < 0.6  # 16 MB at once, and 8 MB a second
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from getstep import notes
 from getstep.conventions import (
     CONVENTIONS,
     MAX_OUTPUT,
@@ -38,6 +39,7 @@ from getstep.turn import Callback, CallResult, Turn
 from getstep_engines import Player
 
 from .folder import find
+from .printed import Printed
 from .start import check_startable, start_command, start_folder
 
 KEPT_OUTPUT = 64 * MAX_OUTPUT
@@ -121,6 +123,10 @@ class Program(Protocol):
     def folder(self) -> Folder:
         """The files that its next process begins with."""
 
+    @property
+    def printed(self) -> Printed:
+        """The output of its processes beside their moves."""
+
     def start(self, talk: Talk) -> RunningProgram:
         """Start it with the arguments of ``talk``. Raises OSError if that fails."""
 
@@ -145,14 +151,22 @@ class LocalProgram:
         check_startable(convention, self._file)
         self._command = [*start_command(convention, self._file), *arguments]
         self.folder = _LocalFolder(folder or start_folder(self._file))
+        self.printed = Printed(_show)
 
     def start(self, talk: Talk) -> RunningProgram:
         """Start it in its folder. Raises OSError."""
         command = [*self._command, *talk.arguments()]
         try:
-            return _LocalProcess(command, self.folder)
+            process = _LocalProcess(command, self.folder)
         except OSError as error:
             raise OSError(f"{command[0]} cannot be started: {error.strerror or error}") from None
+        self.printed.follow(process.stderr)
+        return process
+
+
+def _show(data: bytes) -> None:
+    """Pass on what a program writes to standard error."""
+    os.write(2, data)  # at once, also if `sys.stderr` is none or another one
 
 
 class _LocalProcess(subprocess.Popen[bytes]):
@@ -162,7 +176,8 @@ class _LocalProcess(subprocess.Popen[bytes]):
         self.folder = folder
         # Elsewhere it stays in this process's group, with which practice kills it.
         group = own_group() if sys.platform == "win32" else {}
-        super().__init__(command, cwd=folder.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **group)
+        pipe = subprocess.PIPE
+        super().__init__(command, cwd=folder.path, stdin=pipe, stdout=pipe, stderr=pipe, **group)
         self._tree: ProcessTree | None = ProcessTree(self) if sys.platform == "win32" else None
 
     def describe_end(self) -> str:
@@ -184,8 +199,9 @@ class _LocalProcess(subprocess.Popen[bytes]):
 
     def close(self) -> None:
         """Close its output."""
-        if self.stdout is not None:
-            self.stdout.close()
+        for stream in (self.stdout, self.stderr):
+            if stream is not None:
+                stream.close()
 
 
 class _LocalFolder:
@@ -297,6 +313,8 @@ class ProgramBot:
             # At once: at the end of its input it would write about that, too, which hides the reason.
             self.close(at_once=True)
             raise
+        finally:
+            self._program.printed.move_on(notes.current())
         if self._process is not None:
             self._process.send(talk.after(question, move))
             self._process.running.suspend()
@@ -413,6 +431,7 @@ class _Process:
         self._last = time.monotonic()
         self._closed = False
         self.begun = False
+        self._without_moves = None if self._keeps_output else program.printed.output()
         try:
             self.running = program.start(talk)
         except OSError as error:
@@ -513,8 +532,10 @@ class _Process:
             # The stream's own read would wait until there are 4096 bytes.
             data = b"" if pipe is None else os.read(pipe.fileno(), 4096)
             with self._changed:
-                if self._keeps_output:
+                if self._without_moves is None:
                     self._output += data
+                else:
+                    self._without_moves(data)
                 self._last = time.monotonic()
                 self._closed = self._closed or not data
                 self._changed.notify_all()

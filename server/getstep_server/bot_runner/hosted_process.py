@@ -99,7 +99,8 @@ def _play(connection: ServerConnection, login: Login, session: ProgramSession) -
                 call = session.call(message.board, message.is_black, match.turn(message))
                 if session.silent:  # an answer from here would have the judge believe that the program is alive
                     continue
-                connection.send(answer_to(message.id, call))
+                # with its output: its team does not see this machine
+                connection.send(answer_to(message.id, call, output=True))
 
 
 if __name__ == "__main__":

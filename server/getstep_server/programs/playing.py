@@ -35,10 +35,12 @@ from typing import IO, Any
 
 from getstep.conventions import CONVENTIONS, ConventionError, Talk, topcoder_wrapper
 from getstep.games import Board
+from getstep.notes import Collector
+from getstep.programs.printed import Printed
 from getstep.programs.program import ProgramBot, ProgramCallback, identity_of
 from getstep.text import sendable_text
 from getstep.turn import Callback, CallResult, Turn
-from getstep.wire import MAX_TEXT
+from getstep.wire import MAX_TEXT, checked_notes
 from getstep_engines import Player
 from getstep_server.config.packages import PACKAGES
 from getstep_server.limits import (
@@ -144,7 +146,13 @@ class HostedProgram:
         self.turn = 0
         """The number of the turn that it is asked in."""
         self.failure: SandboxError | None = None
-        self.errors = ErrorTail(show_errors)
+        self.errors = ErrorTail()
+        shows = [self.errors.add, *([show_errors] if show_errors else [])]
+        self.printed = Printed(
+            lambda data: [show(data) for show in shows],
+            free=PROGRAM_ERROR_FREE_BYTES,
+            per_second=PROGRAM_ERROR_BYTES_PER_SECOND,
+        )
         self._home = Path(tempfile.mkdtemp(prefix="getstep-program-", dir=job.home))
         self.folder = _Files(self._home / "program")
         shutil.copytree(job.files, self.folder.path, symlinks=True)
@@ -186,7 +194,7 @@ class HostedProgram:
                 self.failure = error
             raise OSError(str(error)) from error
         self._started = True
-        self.errors.read(process.stderr)
+        self.printed.follow(process.stderr)
         return HostedProcess(process, self._save if keep_files else None)
 
     def _save(self, process: SandboxedProcess) -> None:
@@ -275,52 +283,18 @@ def id_line_of(job: ProgramJob) -> str:
 _OF_THE_RUNTIME = re.compile(r"at (javax?|jdk|sun|System|Mono)\b|\.\.\. \d+ more$")
 """A line of a stack trace of Java or C# that is not a place in the program. The exception is above those lines."""
 
-_REST_SECONDS = 0.02  # for what a program wrote before it ended, and which is still in the pipe
-_LAST_SECONDS = 1.0  # the same for all that is shown: a slow terminal takes the 64 kB of a full pipe in that time
-
 
 class ErrorTail:
-    """The end of what the processes of a program write to standard error, which is told with its failures.
+    """The end of what the processes of a program write to standard error, which is told with its failures."""
 
-    Args:
-        show: called in a thread with all that is written.
-    """
-
-    def __init__(self, show: Callable[[bytes], object] | None = None) -> None:
-        self._show = show
+    def __init__(self) -> None:
         self._kept: deque[int] = deque(maxlen=PROGRAM_ERROR_BYTES)
-        self._free = PROGRAM_ERROR_FREE_BYTES
-        self._readers: list[threading.Thread] = []
 
-    def read(self, stream: IO[bytes] | None) -> None:
-        """Keep the end of what is written to ``stream``, in a thread."""
-        if stream is not None:
-            # a program may be started for each turn
-            self._readers = [reader for reader in self._readers if reader.is_alive()]
-            reader = threading.Thread(target=self._read, args=(stream,), name="getstep stderr", daemon=True)
-            self._readers.append(reader)
-            reader.start()
-
-    def _read(self, stream: IO[bytes]) -> None:
-        with contextlib.suppress(OSError, ValueError), stream:  # closed during the read
-            # `read` of a raw stream returns what has arrived; a buffered stream would wait for all bytes
-            while data := stream.read1(1 << 16) if hasattr(stream, "read1") else stream.read(1 << 16):
-                self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
-                if self._show is not None:
-                    self._show(data)
-                self._free -= len(data)
-                if self._free < 0:  # it floods: reading at full speed would take a core from the judge
-                    time.sleep(len(data) / PROGRAM_ERROR_BYTES_PER_SECOND)
-
-    def finish(self) -> None:
-        """Wait until all is read that the processes wrote, which have ended."""
-        for reader in self._readers:
-            reader.join(_LAST_SECONDS)
+    def add(self, data: bytes) -> None:
+        self._kept.extend(data[-PROGRAM_ERROR_BYTES:])
 
     def take(self) -> str:
         """Return the last lines as one line, and forget them."""
-        for reader in self._readers:
-            reader.join(_REST_SECONDS)
         text = bytes(self._kept).decode("utf-8", "replace")
         self._kept.clear()
         lines = [line.strip() for line in text.splitlines() if line.strip()]
@@ -365,7 +339,7 @@ class ProgramSession:
         """End the program, and delete its folder."""
         self._program.close()
         self._bot.close()
-        self._program.errors.finish()  # the program has ended: its last words are complete
+        self._program.printed.finish()  # the program has ended: its last words are complete
         self._program.__exit__()
 
     def prepare(self, seconds: float) -> bool:
@@ -397,7 +371,7 @@ class ProgramSession:
             return CallResult(None, sendable_text(failure), failure, 0.0)
         self._program.turn = turn.move_number
         time_is_up = time.monotonic() + turn.time_left_ms / 1000
-        call = self._bot.call(board, is_black, turn)
+        call = _with_dropped(self._bot.call(board, is_black, turn), board)
         self._check_sandbox()
         if call.error is None:
             return call
@@ -411,12 +385,23 @@ class ProgramSession:
 
     def _told(self, error: str) -> str:
         """Return an error with what the program wrote to standard error, and with the rule that it has broken."""
+        self._program.printed.settle()  # it may have ended just now
         written = self._program.errors.take()
         told = f"{error}; it wrote to standard error: {written}" if written else error
         if self._job.protections is Protections.ALL and (rule := limits_of(self._job).rule_behind(told)):
             rule = f" (in the sandbox, {rule})"
             told = f"{told[: MAX_TEXT - len(rule)]}{rule}"  # `sendable_text` would cut off the rule
         return sendable_text(told)
+
+
+def _with_dropped(call: CallResult, board: Board) -> CallResult:
+    """Return the result with the lines about dropped notes below the output: nobody sees a terminal here."""
+    if not call.dropped:
+        return call
+    noted = dict(call.notes or {})
+    lines = Collector(board)
+    lines.print("\n".join([*filter(None, [noted.pop("output", "")]), *call.dropped]))
+    return replace(call, notes={**noted, **(lines.take() or {})})
 
 
 class _ConventionBot:
@@ -475,6 +460,12 @@ class _FileBot:
         self._start(time.monotonic() + seconds, f"the file was not loaded within {seconds:g} s")
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
+        call = self._call(board, is_black, turn)
+        written = Collector(board)
+        self._program.printed.move_on(written)
+        return replace(call, notes={**(written.take() or {}), **(call.notes or {})})
+
+    def _call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         began = time.monotonic()
         # a bit later: the judge decides what is late, by its own clock
         deadline = began + turn.time_left_ms / 1000 + LATE_SECONDS
@@ -487,11 +478,15 @@ class _FileBot:
             return CallResult(None, sendable_text(str(error)), str(error), 0.0)
         ms = (time.monotonic() - began) * 1000
         if (raised := reply.get("error")) is not None:
-            return CallResult(None, sendable_text(str(raised)), str(reply.get("problem")), ms)
-        if reply.get("resigns") is True:
-            return CallResult(None, None, str(reply.get("problem")), ms, resigns=True)
-        move = reply.get("move")
-        return replace(Callback(lambda *_: move).call(board, is_black, turn), ms=ms)
+            call = CallResult(None, sendable_text(str(raised)), str(reply.get("problem")), ms)
+        elif reply.get("resigns") is True:
+            call = CallResult(None, None, str(reply.get("problem")), ms, resigns=True)
+        else:
+            move = reply.get("move")
+            call = Callback(lambda *_: move).call(board, is_black, turn)
+        dropped = reply.get("dropped")
+        lines = [escape_control_chars(str(line)) for line in dropped] if isinstance(dropped, list) else []
+        return replace(call, ms=ms, notes=checked_notes(reply.get("notes")), dropped=lines)
 
     def close(self) -> None:
         """End its process, if it runs."""
