@@ -20,9 +20,16 @@ from getstep.referee import FaultCode
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, database_path
 from getstep_server.reports.notation import turn_text
-from getstep_server.reports.transcript import Transcript, frames, head_line, list_lines, read_transcript
+from getstep_server.reports.transcript import (
+    Transcript,
+    frames,
+    head_line,
+    list_lines,
+    read_transcript,
+    turn_lines,
+)
 from getstep_server.storage.store import Store
-from getstep_server.text import cell_len
+from getstep_server.text import cell_len, escape_control_chars
 from tests.support.command import Command
 from tests.support.played_contests import Scene, play_scenes
 from tests.support.tampering import Forged
@@ -224,6 +231,23 @@ def test_a_pass_keeps_the_marks_of_the_move_before_it(tmp_path: Path) -> None:
     for before, moment in passes:
         assert moment.picture is before.picture
         assert moment.ms is None
+
+
+def test_what_a_bot_noted_stands_below_its_turn(hop_contest: Contest) -> None:
+    fields = [game for game in recorded(hop_contest) if game["match"] == 1][-1]
+    first, *rest = fields["turns"]
+    notes = {
+        "say": "I take\n\x1b[2J the corner",
+        "estimate": -0.25,
+        "tags": ["opening"],
+        "draw": [["mark", [0, 0], None, None]],
+    }
+    said = read_transcript({**fields, "turns": [{**first, "notes": notes}, *rest]})
+    assert said.moments[1].noted == "says: I take / \x1b[2J the corner; estimate -0.25; tags opening"
+    assert said.moments[2].noted == ""
+    assert said.moments[1].noted in frames(said)[1].below
+    assert f"      {escape_control_chars(said.moments[1].noted)}" in list(turn_lines(said, said.moments[1]))
+    assert all("corner" not in line for line in list_lines(said))
 
 
 def test_the_last_frame_has_the_result(hop_contest: Contest) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from getstep.text import escape_control_chars
+from getstep.wire import checked_notes
 
 from ._size import largest_share, shortened, size
 
@@ -28,8 +29,8 @@ _TEXTS = ("say", "output")
 
 
 def notes_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the notes of a turn from those of a page."""
-    return {key: "\n".join(value) if key in _TEXTS else value for key, value in data.items()}
+    """Return the notes of a turn from those of a page, which anybody may have written."""
+    return checked_notes({key: "\n".join(value) if key in _TEXTS else value for key, value in data.items()})
 
 
 def add_notes(game: dict[str, Any], notes: Iterable[Mapping[str, Any] | None], games: int) -> None:
@@ -49,8 +50,11 @@ def add_notes(game: dict[str, Any], notes: Iterable[Mapping[str, Any] | None], g
 
 
 def _data(notes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a turn's notes for a page. A bot cannot turn text around, or hide it, with invisible characters."""
-    data = dict(notes)
+    """Return what of a turn's notes is right, for a page.
+
+    A bot cannot turn text around, or hide it, with invisible characters.
+    """
+    data = checked_notes(notes)
     for key in _TEXTS:
         if key in data:
             data[key] = [escape_control_chars(line.expandtabs(4)) for line in data[key].split("\n")]

@@ -86,6 +86,8 @@ def visible_game(
 
 def _is_over(tournament: Tournament, fields: Mapping[str, Any]) -> bool:
     """Return True if this attempt at a match is over for spectators, and the match will not be played again."""
-    match = tournament.matches.get(fields["match"])
-    recorded = (fields["match"], fields["attempt"]) in tournament.recorded
-    return recorded and match is not None and not tournament.is_open(match)
+    number = fields["match"]
+    match = tournament.matches.get(number)
+    if match is None:  # a friendly match has the number of its challenge, and one attempt
+        return number in tournament.challenges.results
+    return (number, fields["attempt"]) in tournament.recorded and not tournament.is_open(match)

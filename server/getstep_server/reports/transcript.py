@@ -14,6 +14,7 @@ from typing import Any
 from getstep.drawing import Picture
 from getstep.drawing.viewer import Frame
 from getstep.referee import MatchState
+from getstep.wire import checked_notes
 from getstep_engines import GAMES, Game, Player, State
 from getstep_engines.look import coordinates
 from getstep_server.records.game import GameRecord, IncidentEntry, match_state_of, validate_game
@@ -41,7 +42,7 @@ class Moment:
     ``number`` is the turn's number in the record, 0 before the first. ``player`` and ``text`` are the turn's player
     and its move, or its code in brackets. ``reason`` explains a fault or an end. ``ms`` is None if nobody was
     asked. ``picture`` has the board after the turn, with the squares that the turn touched; ``score`` is the score
-    line. ``remarks`` are incidents and restarts after the turn.
+    line. ``noted`` is what the bot noted, in one line. ``remarks`` are incidents and restarts after the turn.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Moment:
     ms: float | None
     picture: Picture
     score: str
+    noted: str
     remarks: tuple[str, ...]
 
 
@@ -86,16 +88,16 @@ def read_transcript(fields: Mapping[str, Any]) -> Transcript:
 
 def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
     rules = GAMES[game.game]
-    noted, picture = 0, Picture(rules.look, rules.view(match.state))
-    yield Moment(0, None, "", "", None, picture, rules.score_line(match.state), tuple(_remarks(game, noted)))
+    told, picture = 0, Picture(rules.look, rules.view(match.state))
+    yield Moment(0, None, "", "", None, picture, rules.score_line(match.state), "", tuple(_remarks(game, told)))
     before = match.state.copy()  # `steps` applies each turn to the match's own state
     for number, turn in enumerate(steps(game, match), start=1):
         if not isinstance(turn, Passed):  # a pass changes nothing: the move before it stays marked
             picture = picture_after(rules, turn, before, match.state)
         remarks: tuple[str, ...] = ()
-        if match.turns > noted and not match.passes_due:
-            noted = match.turns
-            remarks = tuple(_remarks(game, noted))
+        if match.turns > told and not match.passes_due:
+            told = match.turns
+            remarks = tuple(_remarks(game, told))
         yield Moment(
             number,
             turn.player,  # type: ignore[arg-type]  # validated as 0 or 1
@@ -104,6 +106,7 @@ def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
             None if isinstance(turn, (Passed, Stalled)) else turn.ms,
             picture,
             rules.score_line(match.state),
+            _noted(checked_notes(game.turns[number - 1].get("notes"))),
             remarks,
         )
         before = match.state.copy()  # a copy: `steps` applies the next turn to the same state
@@ -121,6 +124,14 @@ def _turn_text(turn: Mapping[str, Any], rules: Game) -> str:
     """Return a turn's text. A game's own notation follows the coordinates, which are those of the board."""
     text = turn_text(turn, rules)
     return f"{coordinates(turn['move'])}  {text}" if "move" in turn and rules.look.notation else text
+
+
+def _noted(notes: Mapping[str, Any]) -> str:
+    """Return a turn's notes in one line; drawings and what the program printed are for replays only."""
+    said = " / ".join(line for line in notes.get("say", "").split("\n") if line)
+    estimate = f"estimate {notes['estimate']:.3g}" if "estimate" in notes else ""
+    tags = f"tags {' '.join(notes['tags'])}" if "tags" in notes else ""
+    return "; ".join(filter(None, [said and f"says: {said}", estimate, tags]))
 
 
 def _remarks(game: GameRecord, turns: int) -> Iterator[str]:
@@ -167,6 +178,8 @@ def turn_lines(transcript: Transcript, moment: Moment) -> Iterator[str]:
         text = f"{moment.number:>4}  {transcript.players[moment.player]}  {escape_control_chars(moment.text)}"
         yield f"{text:<{WIDTH - 14}} {time:>13}".rstrip()
     yield from _reason_lines(moment)
+    if moment.noted:
+        yield from _fold(f"{'':{_INDENT + 1}}{moment.noted}", _INDENT + 1)
 
 
 def _reason_lines(moment: Moment) -> Iterator[str]:
@@ -245,5 +258,5 @@ def _frame(transcript: Transcript, moment: Moment) -> Frame:
         time = "" if moment.ms is None else f"  {moment.ms:.1f} ms"
         title = f"turn {moment.number}: {name}  {moment.text}{time}"
         line = f"{moment.number:>3} {name}  {moment.text}"
-    below = [moment.score, moment.reason, *moment.remarks]
+    below = [moment.score, moment.reason, moment.noted, *moment.remarks]
     return Frame(moment.picture, title, tuple(filter(None, below)), line)
