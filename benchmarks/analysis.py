@@ -82,7 +82,8 @@ def value(state: State, player: int, seconds: float, runs_out: bool) -> int | No
 def solved_positions(game: Game, dice: Random) -> Iterator[tuple[list[Any], dict[Any, int]]]:
     """Yield the moves that lead to a position, and the value of each move there; not all are equal.
 
-    Where moves do not run out, a move without a proof has the value 0, and nobody can win with the next move.
+    Where moves do not run out, a move without a proof has the value 0. Nobody can win with the next move there, and
+    some of the moves let the opponent do so.
     """
     runs_out = moves_run_out(game.name)
     while True:
@@ -92,7 +93,10 @@ def solved_positions(game: Game, dice: Random) -> Iterator[tuple[list[Any], dict
             state = state_after(game, moves[:-place])
             player, found = state.to_move, {}
             later = {tuple(move): after(state, move) for move in state.legal_moves()}
-            if not runs_out and any(position.outcome is not None for position in later.values()):
+            if not runs_out and (
+                any(position.outcome is not None for position in later.values())
+                or not 0 < sum(map(wins_at_once, later.values())) < len(later)
+            ):
                 continue
             seconds = SOLVE_SECONDS if runs_out else PROOF_SECONDS
             for move, position in later.items():
@@ -102,6 +106,11 @@ def solved_positions(game: Game, dice: Random) -> Iterator[tuple[list[Any], dict
                 found[move] = exact or 0
             if len(found) == len(later) and len(set(found.values())) > 1:
                 yield moves[:-place], found
+
+
+def wins_at_once(state: State) -> bool:
+    """Return True if the player on turn can win with the next move."""
+    return any(value(after(state, move), state.to_move, 0, False) == 1 for move in state.legal_moves())
 
 
 def planted(game: Game, dice: Random) -> Iterator[tuple[list[Any], int]]:

@@ -428,6 +428,18 @@ SUBMISSION_LINES = 200
 CHILD_LINE_BYTES = 1 << 16
 """The length of such a line: the error of a compiler is cut to much less."""
 
+MAX_ANALYSES_WAITING = 32
+"""The analyses that wait, at most one of each team: the last one begins after half an hour."""
+
+ANALYSES_A_DAY = 20
+"""The games of a team that are analysed in 24 hours: 20 minutes of a core that nobody else wants."""
+
+ANALYSIS_SECONDS = 900.0
+"""The time for one analysis. It needs a minute of a core, and waits while matches need all of them."""
+
+ANALYSES_KEPT = 1000
+"""The analyses in the contest's folder; the oldest are deleted. One has 10 to 150 kB."""
+
 MAX_PROGRAM_FILES = 1000
 """The files and folders of a program's source: a hundred times those of a usual one."""
 

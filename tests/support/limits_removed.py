@@ -57,6 +57,7 @@ _PEOPLE = "tests/server/test_web_people.py::"
 _FRIENDLY = "tests/server/test_web_friendly.py::"
 _PLAYS = "tests/server/test_sandbox.py::test_the_limits_of_a_program_that_plays"
 _OWN = "tests/server/test_web_own.py::"
+_ANALYSES = "tests/server/test_web_analyses.py::"
 _SUBMIT = "tests/server/test_web_submissions.py::"
 _NOTES = "tests/sdk/test_wire_limits.py::test_of_notes_one_more_is_left_out"
 _PLAYING = "tests/server/test_playing.py::"
@@ -175,6 +176,10 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SUBMISSIONS_WAITING_BYTES": ("10**12", f"{_SUBMIT}test_so_many_wait_and_so_much_memory"),
     "SUBMISSION_SECONDS": ("10.0**6", f"{_SUBMIT}test_a_worker_that_does_not_end_is_ended"),
     "SUBMISSION_LINES": ("10**6", f"{_SUBMIT}test_the_lines_are_bounded"),
+    "MAX_ANALYSES_WAITING": ("10**6", f"{_ANALYSES}test_a_team_has_one_at_a_time_and_so_many_wait"),
+    "ANALYSES_A_DAY": ("10**6", f"{_ANALYSES}test_a_team_has_a_quota_for_24_hours"),
+    "ANALYSIS_SECONDS": ("10.0**6", f"{_ANALYSES}test_an_analysis_that_does_not_end_has_failed"),
+    "ANALYSES_KEPT": ("10**6", f"{_ANALYSES}test_the_oldest_files_are_deleted"),
     "CHILD_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
     "DATABASE_DOUBT_SECONDS": ("10.0**6", f"{_POSTGRES}test_a_lost_answer_that_cannot_be_found_out_ends_the_run"),
     "MAX_JSON_DEPTH": ("10**6", "tests/server/test_json_text.py::test_a_text_may_be_nested_254_deep_and_no_more"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from getstep.drawing import Picture, draw_text
 from getstep.replay import Replay, ReplayTurn
 from getstep.text import escape_control_chars
-from getstep_bots.analysis import SECONDS, Interval, JudgedMove, judge, turning_points
+from getstep_bots.analysis import SECONDS, Clock, Interval, JudgedMove, judge, turning_points
 from getstep_engines import Game
+
+__all__ = ["SECONDS", "Analysis", "JudgedMove", "analyse"]
 
 _WIDTH = 79
 
@@ -71,7 +74,11 @@ class Analysis:
         turns = [
             self._with_value(turn, judged.get(n), words.get(n, "")) for n, turn in enumerate(self.replay.turns, 1)
         ]
-        whole = replace(self.replay, turns=turns, title=f"{self.replay.title}, analysed".lstrip(", "))
+        first = [
+            (f"turning point {place}", words[move.number]) for place, move in enumerate(self.turning_points, 1)
+        ]
+        title = f"{self.replay.title}, analysed".lstrip(", ")
+        whole = replace(self.replay, turns=turns, title=title, facts=[*first, *self.replay.facts])
         return [whole, *(self._better(place, move, turns) for place, move in enumerate(self.turning_points, 1))]
 
     def _with_value(self, turn: ReplayTurn, judged: JudgedMove | None, remark: str) -> ReplayTurn:
@@ -105,6 +112,7 @@ def analyse(
     seconds: float = SECONDS,
     on_move: Callable[[int, int], None] = lambda _done, _all: None,
     seed: object = None,
+    clock: Clock = time.perf_counter,
 ) -> Analysis:
     """Judge each move of a game.
 
@@ -113,6 +121,7 @@ def analyse(
         seconds: of one core, for the whole game.
         on_move: called with the positions that are done, and with all of them.
         seed: of the random numbers of the search.
+        clock: measures the seconds, see `getstep_bots.analysis.judge`.
 
     Raises:
         ValueError: the rules of the game are not installed, or do not allow one of its moves.
@@ -129,6 +138,7 @@ def analyse(
         seconds=seconds,
         on_move=on_move,
         seed=seed,
+        clock=clock,
     )
     return Analysis(played, played.game, [replace(move, number=numbers[move.number - 1]) for move in judged])
 

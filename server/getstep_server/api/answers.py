@@ -419,6 +419,24 @@ class ChallengesAnswer(Answer, frozen=True, kw_only=True):
     latest: list[ChallengeAnswer]
 
 
+class AnalysisState(Answer, frozen=True, kw_only=True):
+    """A team's analysis of a match: ``before`` are those that wait before it, ``done`` ``of`` all positions."""
+
+    match: int
+    state: Literal["waiting", "working", "done", "failed"]
+    before: int = 0
+    done: int = 0
+    of: int = 0
+
+
+class AnalysesAnswer(Answer, frozen=True, kw_only=True):
+    """The analyses of a team: the one that it asked for last, the matches that have one, how many are ``left``."""
+
+    latest: AnalysisState | None
+    ready: list[int]
+    left: int
+
+
 class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board."""
 

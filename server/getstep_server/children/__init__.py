@@ -8,7 +8,8 @@ each program that is started here ends on that (`parent`). A child has
 a process group of its own. Ctrl-C is for the server, which then ends its children in order.
 
 The live page, the announcer, house bots, judge processes, the process that talks to Dask, local bots, processes of
-hosted programs, and submissions are started here. Programs of contestants are not: `sandbox` starts them.
+hosted programs, submissions and analyses of games are started here. Programs of contestants are not: `sandbox`
+starts them.
 """
 
 __all__ = ["channel", "keeping", "log", "parent", "process"]

@@ -14,3 +14,9 @@ def until_parent_ends(descriptor: int = 0) -> None:
     # Not by `sys.stdin`: Python cannot end while an abandoned thread holds its lock.
     while os.read(descriptor, 1 << 12):
         pass
+
+
+def only_when_idle() -> None:
+    """Let this process, and what it starts, have a processor only when nobody else wants it. Linux only."""
+    if hasattr(os, "SCHED_IDLE"):
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from getstep_server.children.parent import until_parent_ends
+from getstep_server.children.parent import only_when_idle, until_parent_ends
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import ProgramRefused, UsageError
 
@@ -28,10 +28,9 @@ from .submission_status import FAILED, SubmissionStatus
 
 def main() -> None:
     """Add the program on standard input to the contest; the arguments are those in the module's text."""
-    if hasattr(os, "SCHED_IDLE"):
-        # What it starts inherits this. A build may have 256 tasks, which take most of a core from a program that
-        # plays if they only have the page's niceness, the highest there is.
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    # A build may have 256 tasks, which take most of a core from a program that plays if they only have the page's
+    # niceness, the highest there is.
+    only_when_idle()
     folder, team, name, convention, entry = sys.argv[1:]
     data = sys.stdin.buffer.read(int(sys.stdin.buffer.readline(20)))
     threading.Thread(target=_end_with_input, daemon=True).start()  # only now: until here this thread reads

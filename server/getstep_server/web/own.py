@@ -45,6 +45,7 @@ from getstep_server.login_limits import LoginLimiter
 from getstep_server.programs.version import ALL_CONVENTIONS
 from getstep_server.storage.database import StoreError
 
+from .analyses import Analyses
 from .challenges import ChallengeForm
 from .feed import Feed
 from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
@@ -161,6 +162,8 @@ WRONG = "The id or the token is wrong. Both are on the slip from the host."
 
 _PROGRAM = "/own/program"
 _CHALLENGE, _CHALLENGES = "/own/challenge", "/own/challenges.json"
+_ANALYSIS, _ANALYSES = "/own/analysis", "/own/analyses.json"
+_ANALYSED = re.compile(r"/own/analysis/([0-9]{1,9})(\.json)?")
 _FILE = re.compile(r"/own/match/([0-9]{1,9})\.(jsonl|txt|html)")
 _FILES = re.compile(r"/own/matches\.(jsonl|txt)")
 
@@ -184,6 +187,7 @@ class TeamArea:
         self.games = OwnGames(feed)
         self.submissions = Submissions(lambda: feed.contest)
         self.challenges = ChallengeForm(feed)
+        self.analyses = Analyses(feed, self.games)
 
     def team_of(self, request: Request) -> Team | None:
         """Return the team for which the browser is logged in; None if it is not."""
@@ -210,6 +214,8 @@ class TeamArea:
                 return await view(self, request)
             except ValueError:
                 return problem(400, "expected at most 16 fields in the form")
+            except StoreError as error:
+                return problem(503, str(error))
         team = self.team_of(request)
         if request.path == "/own/nonce.json":
             return Response(encode({"nonce": self._nonces.new()}), JSON)
@@ -221,6 +227,8 @@ class TeamArea:
             return Response(encode(await self.submissions.state(team.id)), JSON)
         if request.path == _CHALLENGES:
             return Response(encode(to_builtins(self.challenges.state(team.id))), JSON)
+        if request.path == _ANALYSES:
+            return Response(encode(to_builtins(self.analyses.state(team.id))), JSON)
         if request.path == "/own/state.json":
             return await self._state(team.id, request.query.get("seen", ""))
         try:
@@ -244,6 +252,8 @@ class TeamArea:
             numbers = self.games.matches(team)
             pieces = self.games.records(team, numbers, text=found[1] == "txt")
             return Download(f"matches.{found[1]}", _type(found[1]), lambda: pieces)
+        if found := _ANALYSED.fullmatch(path):
+            return await self._analysed(team, int(found[1]), as_json=bool(found[2]))
         found = _FILE.fullmatch(path)
         if found is None or int(found[1]) not in self.games.matches(team):
             return problem(404, "your team has no such match")
@@ -255,6 +265,13 @@ class TeamArea:
         if not body:
             return problem(404, "nothing of this match is on record yet")
         return Response(body, _type(kind), headers=(attachment(f"match-{number}.{kind}"),))
+
+    async def _analysed(self, team: int, number: int, *, as_json: bool) -> AnyResponse:
+        """Return the page with the analysis of a match, or what its script loads."""
+        if not as_json:
+            return self._render("analysis", title=f"Analysis of match {number}", match=number)
+        data = await self.analyses.replay(team, number)
+        return problem(404, "there is no analysis of this match") if data is None else Response(encode(data), JSON)
 
     # --- what a browser sends ---
 
@@ -301,6 +318,12 @@ class TeamArea:
             return problem(401, "log in first, on the page /own")
         return await self.challenges.take(team.id, request)
 
+    async def analysis(self, request: Request) -> AnyResponse:
+        team = self.team_of(request)
+        if team is None:
+            return problem(401, "log in first, on the page /own")
+        return await self.analyses.take(team.id, request)
+
     async def logout(self, request: Request) -> AnyResponse:
         """Log a browser out."""
         self._sessions.close(request.cookie(COOKIE))
@@ -324,4 +347,5 @@ _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
     "/own/logout": TeamArea.logout,
     _PROGRAM: TeamArea.program,
     _CHALLENGE: TeamArea.challenge,
+    _ANALYSIS: TeamArea.analysis,
 }

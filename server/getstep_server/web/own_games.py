@@ -23,7 +23,7 @@ from msgspec.structs import asdict
 
 from getstep.drawing.picture import squares_of
 from getstep.referee import UNANSWERED, EndCode, WrongTurn
-from getstep.replay import replay_data, replay_page
+from getstep.replay import Replay, replay_data, replay_page
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
 from getstep_server.api.build import match_answer, own_result, team_ref
@@ -276,13 +276,22 @@ class OwnGames:
             return await trio.to_thread.run_sync(self._replay, team, number)
 
     def _replay(self, team: int, number: int) -> bytes | None:
-        store, feed = self._store(), self._feed
-        replays = match_replays(
-            store, number, feed.contest.running, feed.whole, visible_game(feed.tournament, team)
-        )
-        if not replays:
-            return None
-        return replay_page(replay_data(replays, title=f"match {number}")).encode()
+        replays = self._replays(team, number, self._feed.contest.running)
+        return replay_page(replay_data(replays, title=f"match {number}")).encode() if replays else None
+
+    def _replays(self, team: int, number: int, running: Path | None) -> list[Replay]:
+        feed = self._feed
+        return match_replays(self._store(), number, running, feed.whole, visible_game(feed.tournament, team))
+
+    async def latest(self, team: int, number: int) -> tuple[str, Replay] | None:
+        """Return the hash of the record of a match's last attempt, and that game; None if it is not over."""
+
+        def read() -> tuple[str, Replay] | None:
+            hashes = [record.hash for record in self._store().records(number)]
+            return (hashes[-1], self._replays(team, number, None)[-1]) if hashes else None
+
+        async with self._reading:
+            return await trio.to_thread.run_sync(read)
 
 
 def _own_line(line: bytes, seen: Seen) -> bytes:

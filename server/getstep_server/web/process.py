@@ -121,6 +121,7 @@ async def serve(
         nursery.start_soon(app.api.log.run)
         nursery.start_soon(app.people.run)
         nursery.start_soon(app.own.submissions.run)
+        nursery.start_soon(app.own.analyses.run)
         if reveal is None:  # at a ceremony nobody plays
             port = feed.contest.file.server.friendly_port
             nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import msgspec
 import trio
@@ -39,6 +39,7 @@ from getstep_server.programs.submission_status import FAILED, SubmissionStatus
 from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
 
 from .http import JSON, Request, Response, problem
+from .jobs import Jobs
 from .topics import encode
 
 CLOSED = (
@@ -94,8 +95,7 @@ class Submissions:
         self._contest = contest
         self._command = command or _command
         self._latest: dict[int, SentProgram] = {}
-        self._queue: deque[SentProgram] = deque()
-        self._changed = trio.Event()
+        self._jobs = Jobs(self._try)
 
     # --- what comes in ---
 
@@ -106,8 +106,8 @@ class Submissions:
         latest = self._latest.get(team)
         if latest is not None and latest.open:
             return problem(409, "your team's last program is not tried yet; wait for its result")
-        waiting = sum(len(one.data) for one in self._queue)
-        if len(self._queue) >= MAX_SUBMISSIONS_WAITING or waiting > SUBMISSIONS_WAITING_BYTES:
+        waiting = sum(len(one.data) for one in self._jobs.waiting)
+        if len(self._jobs.waiting) >= MAX_SUBMISSIONS_WAITING or waiting > SUBMISSIONS_WAITING_BYTES:
             return problem(503, "too many programs are waiting; try again in some minutes")
         return None
 
@@ -133,8 +133,7 @@ class Submissions:
             )
         submission = SentProgram(team, name, convention, entry, request.body)
         self._latest[team] = submission
-        self._queue.append(submission)
-        self._changed.set()
+        self._jobs.put(submission)
         return Response(encode({"state": "waiting"}), JSON, 202)
 
     # --- what goes out ---
@@ -163,7 +162,7 @@ class Submissions:
             return None
         text = submission.text
         if submission.state == "waiting":
-            before = self._queue.index(submission)
+            before = self._jobs.waiting.index(submission)
             text = f"{before} before it" if before else ""
         # A list of lines: `encode` escapes line ends, as all control characters.
         return {
@@ -179,19 +178,17 @@ class Submissions:
 
     # --- the work ---
 
-    async def run(self) -> None:
+    async def run(self) -> NoReturn:
         """Work on the submissions in order until cancelled."""
-        while True:
-            while not self._queue:
-                self._changed = trio.Event()
-                await self._changed.wait()
-            submission = self._queue.popleft()
-            submission.state = "working"
-            with trio.move_on_after(SUBMISSION_SECONDS):  # a build that hangs must not hold up the queue
-                await self._work(submission)
-            if submission.open:
-                submission.state, submission.text = "refused", _TOO_LONG
-            submission.data = b""
+        await self._jobs.run()
+
+    async def _try(self, submission: SentProgram) -> None:
+        submission.state = "working"
+        with trio.move_on_after(SUBMISSION_SECONDS):  # a build that hangs must not hold up the queue
+            await self._work(submission)
+        if submission.open:
+            submission.state, submission.text = "refused", _TOO_LONG
+        submission.data = b""
 
     async def _work(self, submission: SentProgram) -> None:
         """Build and try a program in a process of its own, which prints its progress."""

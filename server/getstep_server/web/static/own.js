@@ -1,5 +1,6 @@
 // The area of a team: its penalties, its times, its games.
 
+import { analysisCell } from "./analysis.js";
 import { drawBoard, putDrawing } from "./board.js";
 import { look } from "./boards.js";
 import { duration, h, HANGS, name, plural, timeOfDay, wide } from "./dom.js";
@@ -131,10 +132,11 @@ function games({ matches, older }) {
       h("th", { scope: "row", class: "left" }, name(one.opponent.name)),
       h("td", { class: "left" }, h("span", { class: one.outcome }, OUTCOMES[one.outcome])),
       h("td", { class: "left" }, one.turns ? [file(`match/${one.match}.html`, "replay"), " ", file(`match/${one.match}.jsonl`, "JSON Lines"), " ", file(`match/${one.match}.txt`, "text")] : "not played"),
+      h("td", { class: "left" }, one.turns ? analysisCell(one.match) : ""),
       h("td", {}, timeOfDay(one.ended)),
     ),
   );
-  const heads = ["#", "against", "result", "files", "at"].map((head, n) => h("th", { scope: "col", class: n && n < 4 ? "left" : null }, head));
+  const heads = ["#", "against", "result", "files", "why?", "at"].map((head, n) => h("th", { scope: "col", class: n && n < 5 ? "left" : null }, head));
   return section(
     "Your games",
     all,
