@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from getstep_server.web.api_routes import ROUTES, Route
 from getstep_server.web.event_log import Batch, EventLog, Position, position_of
 from getstep_server.web.feed import Feed
 from getstep_server.web.http import EventStream, Request
+from getstep_server.web.openapi import RECORDS, description
 from getstep_server.web.topics import encode
 from tests.old_contests.contests import unpack
 from tests.support.patience import PATIENCE_SECONDS
@@ -83,6 +85,38 @@ async def test_each_address_answers_with_its_type(site: Site, route: Route) -> N
     decoded = msgspec.convert(fields, route.answer, strict=True)
     assert isinstance(decoded, Answer)
     assert json.loads(encode(decoded)) == fields
+
+
+async def test_the_description_has_each_address_and_a_schema_for_each_answer_and_record(site: Site) -> None:
+    described = await get(site, "/api/openapi.json")
+    assert {*described["paths"]} == {route.path for route in ROUTES}
+    schemas = described["components"]["schemas"]
+    assert {kind.__name__ for kind in RECORDS} | {route.answer.__name__ for route in ROUTES} <= schemas.keys()
+    referred = set(re.findall(r"#/components/schemas/([^\"]+)", json.dumps(described)))
+    assert referred <= schemas.keys()
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    for route in (route for route in ROUTES if route.answer is not FeedBatch):
+        answer = await get(site, route.path.format(event=1, team=1, match=3))
+        wanted = {"$ref": f"#/components/schemas/{route.answer.__name__}", "components": described["components"]}
+        assert [error.message for error in validator(wanted).iter_errors(answer)] == []
+
+
+async def test_each_record_fits_one_of_the_schemas(site: Site) -> None:
+    described, store = description(), site.app.feed.store
+    validator = pytest.importorskip("jsonschema").Draft202012Validator
+    refs = [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in RECORDS]
+    check = validator({"anyOf": refs, "components": described["components"]})
+    assert store is not None
+    for record in store.records():
+        assert [error.message for error in check.iter_errors(json.loads(record.line))] == []
+
+
+def test_the_page_about_the_api_has_its_addresses() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(/api/v1/[^`]+)` \| (.*?) \| (.*?) ?\|$", text, re.MULTILINE)
+    assert rows == [
+        (route.path, route.about, ", ".join(f"`{one.name}`" for one in route.parameters)) for route in ROUTES
+    ]
 
 
 async def test_the_lists_have_everything_once_in_pages_of_any_size(site: Site) -> None:

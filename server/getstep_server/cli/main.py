@@ -187,6 +187,7 @@ _COMMANDS = {
     "replay": (".replay:add_replay", "show matches in a browser, as one HTML file"),
     "export": (".export:add_export", "write matches or tables to a file"),
     "web": (".web:add_web", "show a contest in the browser without playing it"),
+    "api-check": (".api_check:add_api_check", "test the HTTP API of a running page"),
     "sdk": (".sdk:add_sdk", "write the files for bots in other languages than Python"),
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
     "analyse": (".replay:add_analyse", "say which moves of a match gave away most"),

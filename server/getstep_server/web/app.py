@@ -18,7 +18,7 @@ from getstep_server.reports.programs import published_files
 from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
 
-from .api_routes import Api
+from .api_routes import CACHED, Api
 from .assets import look, static, unless_known
 from .details import EventPage, MatchPage, TeamPage
 from .downloads import (
@@ -33,13 +33,13 @@ from .downloads import (
 )
 from .feed import Feed
 from .friendly_bots import FriendlyBots
-from .http import BINARY, TEXT, AnyResponse, Request, Response, problem
+from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
 from .own import TeamArea
 from .parts import Overview
 from .people import People
 from .reveal import RevealPage, Steering
 from .tables import PageTables
-from .topics import Build, Topics
+from .topics import Build, Topics, encode
 
 
 class PageLinks(Links):
@@ -182,6 +182,12 @@ class App:
         """Return how a game looks, for the script that draws boards."""
         return look(name)
 
+    def openapi(self, _: Request) -> AnyResponse:
+        """Return the description of the API."""
+        from .openapi import description  # here: it makes a hundred schemas, and few ask for it
+
+        return Response(encode(description()), JSON, headers=CACHED)
+
     def document(self, _: Request, name: str) -> AnyResponse:
         return self.render("document", title=DOCUMENTS[name], document=document(name))
 
@@ -316,6 +322,7 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., AnyResponse | Awaitable[AnyRes
     (re.compile(r"/static/([a-z_-]+\.(?:js|css|svg))"), App.static),
     (re.compile(r"/team/([0-9]{1,10})/against/([0-9]{1,10})"), App.against),
     (re.compile(r"/look/([a-z0-9_]{1,64})\.json"), App.look),
+    (re.compile(r"/api/openapi\.json"), App.openapi),
     (re.compile(rf"/({'|'.join(DOCUMENTS)})"), App.document),
     (re.compile(r"/start"), App.start),
     (re.compile(r"/starters/([a-z0-9_]{1,64})\.py"), App.starter),

@@ -25,6 +25,7 @@ DOCUMENTS = {
     "rules": "Rules",
     "protocol": "Protocol",
     "guide": "A good bot in an hour",
+    "api": "The HTTP API",
     **{language.name: f"A bot in {language.title}" for language in LANGUAGES.values()},
     "programs": "Programs of the original contests",
     **{name: f"Programs for {name}" for name in CONVENTIONS},
