@@ -7,22 +7,21 @@ import time
 from typing import Any
 
 from .client.own_area import POLL_SECONDS, OwnArea, page_address
-from .client.settings import PAGE_PORT, find_login
+from .client.settings import find_login
 from .text import Console, escape_control_chars
 
-CHALLENGE_HELP = f"""\
+CHALLENGE_HELP = """\
 Ask for a friendly match against another team of an arena. Both teams need a bot that is connected; as soon as
 both are free, usually within 10 seconds, the match begins. It counts nowhere: no table, no rating. Both bots'
 terminals show it, and so do both teams' areas on the live page. A challenge that has not begun after a minute
 lapses. The host limits how often a team may ask, and be asked, in 24 hours.
 
-The team is named by its id, its name or the beginning of it. --port is the port of the host's live page,
-{PAGE_PORT} if you do not give it.
+The team is named by its id, its name or the beginning of it.
 
 examples:
   getstep challenge Ada
   getstep challenge 7
-  getstep challenge "Ada Lovelace" --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
+  getstep challenge Ada --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 
 exit codes: 0 played, 1 refused or not begun, 2 wrong usage, 130 stopped by Ctrl-C"""
 

@@ -31,7 +31,11 @@ examples:
   getstep login
   getstep login --host 192.168.1.10 --team 7"""
 
-LOGOUT_HELP = "Remove the file with the login that `getstep login` has kept."
+LOGOUT_HELP = """\
+Remove the file with the login that `getstep login` has kept.
+
+example:
+  getstep logout"""
 
 _RELAYED = "your host is not at this address, and what answers there passes on what you send"
 _NOT_SAVED = "Nothing was saved. If it is the address on your slip, give it with --host."

@@ -25,7 +25,6 @@ from .analysis.command import ANALYSE_HELP, add_analyse
 from .client.arguments import add_connection, add_playing
 from .client.client import client_for, finder_for
 from .client.settings import (
-    PAGE_PORT,
     Login,
     find_address,
     find_login,
@@ -39,10 +38,12 @@ from .text import Console, as_started, command_word
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 """Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
 
+_EXIT_CODES = "exit codes: 0 done, 1 refused or failed, 2 wrong usage or file, 130 Ctrl-C"
+
 _DESCRIPTION = """\
 Play in a getstep bot contest. You write one function, get_step(board, is_black), which returns a move.
 
-The first five minutes:
+The first five minutes, as an example:
 
   getstep rules hop                    read the rules
   getstep new my_bot.py --game hop     write a bot that already plays
@@ -310,9 +311,17 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         return "".join(f"{indent}{line}\n" for line in lines)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help ends with the usual exit codes, unless its own text says others."""
+
+    def format_help(self) -> str:
+        text = super().format_help()
+        return text if "exit codes" in text else f"{text}\n{_EXIT_CODES}\n"
+
+
 def _parser() -> argparse.ArgumentParser:
     verbatim = _HelpFormatter
-    parser = argparse.ArgumentParser(command_word(), description=_DESCRIPTION, formatter_class=verbatim)
+    parser = _Parser(command_word(), description=_DESCRIPTION, formatter_class=verbatim)
     parser.add_argument("--version", action="version", version=f"getstep {__version__}")
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -372,7 +381,9 @@ def _parser() -> argparse.ArgumentParser:
     add_connection(entering)
     entering.set_defaults(run=login)
 
-    leaving = commands.add_parser("logout", help="remove the kept login", description=LOGOUT_HELP)
+    leaving = commands.add_parser(
+        "logout", help="remove the kept login", description=LOGOUT_HELP, formatter_class=verbatim
+    )
     leaving.set_defaults(run=logout)
 
     checking = commands.add_parser(
@@ -411,7 +422,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=verbatim,
     )
     asking.add_argument("opponent", metavar="TEAM", help="the other team: its id, its name or the beginning of it")
-    add_connection(asking, f"the port of the host's live page (default {PAGE_PORT})")
+    add_connection(asking, page=True)
     asking.set_defaults(run=challenge)
     return parser
 
@@ -515,7 +526,7 @@ def _add_submit(parser: argparse.ArgumentParser) -> None:
     _add_convention(parser, "--as", "convention", "the convention, if trial games are not to find it: ")
     starts = "the file that starts your program, if there are several, such as bot.cpp"
     parser.add_argument("--entry", metavar="FILE", help=starts)
-    add_connection(parser, f"the port of the host's live page (default {PAGE_PORT})")
+    add_connection(parser, page=True)
     parser.set_defaults(run=submit)
 
 

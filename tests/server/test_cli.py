@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from getstep import cli as contestants_commands
 from getstep_engines import GAMES
+from getstep_server.cli import main as server_commands
 from getstep_server.config.contest import load_contest
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.lock import ContestLock
@@ -52,10 +55,61 @@ def test_help_fits_a_terminal(command: Command, name: str, monkeypatch: pytest.M
     ran = command(*name.split(), "--help")
     assert (ran.code, ran.err) == (0, "")
     assert f"usage: getstep-server {name}" in ran.out
-    assert max(map(len, ran.out.splitlines())) < 82
+    assert max(map(len, ran.out.splitlines())) <= 80
     usage, text = ran.out.split("\n\n", maxsplit=1)
     shown = f"{' '.join(usage.split())}\n\n{text}"  # where argparse breaks the usage depends on Python's version
     assert_golden("-".join(["help", *name.split()]), shown)
+
+
+def _subcommands(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield a parser and those of its actions, with the words to type; a name that no list shows is left out."""
+    yield name, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for shown in action._choices_actions:
+                yield from _subcommands(action.choices[shown.dest], f"{name} {shown.dest}")
+
+
+def _every_command() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for name in server_commands._COMMANDS:
+        top = server_commands._parser(name, [name])
+        (commands,) = [action for action in top._actions if isinstance(action, argparse._SubParsersAction)]
+        yield from _subcommands(commands.choices[name], f"getstep-server {name}")
+    yield from _subcommands(contestants_commands._parser(), "getstep")
+
+
+def test_every_help_has_an_example_and_its_exit_codes_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    flags: dict[str, str] = {}
+    for name, parser in _every_command():
+        text = parser.format_help()
+        assert "exit codes" in text, name
+        assert "example" in text, name
+        assert max(map(len, text.splitlines())) <= 80, name
+        flags[name] = text
+    assert len(flags) > 50
+    # one meaning for each flag: what a page, a file or the contest's port is given with
+    assert {name for name, text in flags.items() if "--web-port" in text} == {
+        *(f"getstep-server {command}" for command in ("run", "web", "reveal")),
+        *("getstep submit", "getstep challenge"),
+    }
+    assert not [name for name, text in flags.items() if re.search(r"--out\b", text)]
+
+
+@pytest.mark.parametrize(
+    ("former", "now"),
+    [
+        ("replay autumn 1 --out x", "replay autumn 1 --output x"),
+        ("site autumn --out x", "site autumn --output x"),
+        ("web autumn --port 1", "web autumn --web-port 1"),
+        ("reveal autumn --port 1", "reveal autumn --web-port 1"),
+        ("show autumn 1 --all", "show autumn 1 --boards"),
+        ("matches list autumn --open", "matches list autumn --unfinished"),
+        ("conformance --json x", "conformance --results x"),
+    ],
+)
+def test_a_former_flag_still_works(former: str, now: str) -> None:
+    assert vars(server_commands._parse(former.split())) == vars(server_commands._parse(now.split()))
 
 
 @pytest.mark.parametrize("name", ["", "teams"])

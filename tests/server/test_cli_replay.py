@@ -50,7 +50,7 @@ def test_one_match(command: Command, hop: Path) -> None:
 
 
 def test_several_matches_and_each_of_their_attempts(command: Command, hop: Path) -> None:
-    ran = command("replay", "hop", "2", "1", "9", "2", "--out", "final.html", "--no-open")
+    ran = command("replay", "hop", "2", "1", "9", "2", "--output", "final.html", "--no-open")
     assert (ran.code, ran.out) == (0, "final.html: open it in a browser.\n")
     titles = [game["title"] for game in data_in(Path("final.html"))["games"]]
     assert titles == ["match 2", "match 2, attempt 2", "match 1", "match 9"]
@@ -58,7 +58,7 @@ def test_several_matches_and_each_of_their_attempts(command: Command, hop: Path)
 
 def test_a_contestant_can_analyse_what_the_host_writes(command: Command, hop: Path) -> None:
     command("replay", "hop", "1", "--no-open")
-    command("site", "hop", "--out", "public")
+    command("site", "hop", "--output", "public")
     [of_replay], [of_site] = read_replays(Path("hop/replay-1.html")), read_replays(Path("public/matches/1.html"))
     assert of_replay.game is GAMES["hop"]
     assert of_replay.position(len(of_replay.turns)).outcome is not None
@@ -97,8 +97,8 @@ def test_a_contest_without_records(command: Command) -> None:
 
 
 def test_a_place_that_cannot_be_written(command: Command, hop: Path) -> None:
-    said = command.complaint("replay", "hop", "1", "--out", "nowhere/page.html")
-    assert said == "nowhere/page.html: No such file or directory; write it somewhere else with --out"
+    said = command.complaint("replay", "hop", "1", "--output", "nowhere/page.html")
+    assert said == "nowhere/page.html: No such file or directory; write it somewhere else with --output"
 
 
 def test_it_opens_the_file_in_a_browser(command: Command, hop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +164,7 @@ def check_links(folder: Path) -> int:
 
 
 def test_the_site_of_a_contest(command: Command, hop: Path) -> None:
-    ran = command("site", "hop", "--out", "public")
+    ran = command("site", "hop", "--output", "public")
     files = sorted(str(path.relative_to("public")) for path in Path("public").rglob("*.*") if path.is_file())
     assert ran.code == 0
     assert ran.out == f"public/index.html: open it in a browser, or publish the folder ({len(files) - 1} files).\n"
@@ -203,7 +203,7 @@ def test_a_site_has_the_error_texts_of_bots_only_if_the_host_wants_them(command:
 
 
 def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Command, hop: Path) -> None:
-    command("site", "hop", "--out", "public")
+    command("site", "hop", "--output", "public")
     Path("public/CNAME").write_text("example.org")
     Path("public/matches/1.html").write_text("old")
     listed = json.loads(Path("public/.getstep-pages.json").read_text(encoding="utf-8"))
@@ -213,7 +213,7 @@ def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Comman
     names = [*listed, "matches/77.html", "old/1.html", "../outside.html"]
     Path("public/.getstep-pages.json").write_text(json.dumps(names))
     Path("outside.html").write_text("somebody else's")
-    assert command("site", "hop", "--out", "public").code == 0
+    assert command("site", "hop", "--output", "public").code == 0
     assert Path("public/CNAME").read_text() == "example.org"
     assert Path("public/matches/1.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert not Path("public/matches/77.html").exists()
@@ -225,28 +225,28 @@ def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Comman
 def test_the_folder_of_somebody_else_is_left_alone(command: Command, hop: Path) -> None:
     Path("thesis").mkdir()
     Path("thesis/index.html").write_text("mine")
-    expected = "thesis: not empty, and not written by this command; name a new folder with --out"
-    assert command.complaint("site", "hop", "--out", "thesis") == expected
+    expected = "thesis: not empty, and not written by this command; name a new folder with --output"
+    assert command.complaint("site", "hop", "--output", "thesis") == expected
     assert [path.name for path in Path("thesis").iterdir()] == ["index.html"]
-    assert command.complaint("site", "hop", "--out", "thesis/index.html").startswith("thesis/index.html: ")
+    assert command.complaint("site", "hop", "--output", "thesis/index.html").startswith("thesis/index.html: ")
 
 
 def test_a_site_that_could_not_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    assert write_folder(tmp_path / "public", [("index.html", "old"), ("a/1.html", "old")], "--out") == 2
+    assert write_folder(tmp_path / "public", [("index.html", "old"), ("a/1.html", "old")], "--output") == 2
 
     def pages() -> Any:
         yield "index.html", "new"
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_folder(tmp_path / "public", pages(), "--out")
+        write_folder(tmp_path / "public", pages(), "--output")
     assert (tmp_path / "public" / "index.html").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["public"]
 
 
 def test_a_disk_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="write it somewhere else with --out"):
-        write_folder(tmp_path / "no" / "public", [("index.html", "")], "--out")
+    with pytest.raises(UsageError, match="write it somewhere else with --output"):
+        write_folder(tmp_path / "no" / "public", [("index.html", "")], "--output")
 
 
 def test_hostile_names_are_escaped_on_every_page(command: Command, tmp_path: Path) -> None:

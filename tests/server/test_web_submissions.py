@@ -338,7 +338,7 @@ def test_a_page_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.Captur
     assert cli.main(["submit", str(bot), *login]) == 1
     said = capsys.readouterr().err
     assert "http://127.0.0.1:1 cannot be reached: Connection refused." in said
-    assert "--port is the port of that page" in said
+    assert "--web-port is the port of that page" in said
 
 
 def test_a_page_that_ends_during_the_command_is_no_wrong_address(

@@ -13,7 +13,7 @@ from getstep._version import __version__
 from getstep.text import escape_control_chars
 
 from .restart import RESTART_SECONDS
-from .settings import DEFAULT_HOST, DEFAULT_PORT, FRIENDLY_PORT
+from .settings import DEFAULT_HOST, DEFAULT_PORT, FRIENDLY_PORT, PAGE_PORT
 
 _HOST_HELP = f"the host's name or address (default: the saved one, else {DEFAULT_HOST}, else found on this network)"
 
@@ -24,12 +24,16 @@ _EPILOG = (
 )
 
 
-def add_connection(
-    parser: argparse.ArgumentParser, port: str = f"the host's port (default {DEFAULT_PORT})"
-) -> None:
-    """Add the options that say where the host is, and for which team."""
+def add_connection(parser: argparse.ArgumentParser, *, page: bool = False) -> None:
+    """Add the options that say where the host is, and for which team; ``page``: they are for the live page."""
     parser.add_argument("--host", help=_HOST_HELP)
-    parser.add_argument("--port", help=port)
+    if page:
+        text = f"the port of the host's live page (default {PAGE_PORT})"
+        parser.add_argument("--web-port", dest="port", metavar="PORT", help=text)
+        # earlier versions called it --port, which is the contest's port in all other commands
+        parser.add_argument("--port", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    else:
+        parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
     parser.add_argument("--team", help="your team's id, a number")
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="your team's token")

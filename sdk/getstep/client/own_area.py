@@ -26,7 +26,7 @@ _TIMEOUT_SECONDS = 20.0
 POLL_SECONDS = 0.5
 """How often a command asks for what has become of its wish."""
 
-_HINT = "The address of the live page is on the slip from the host; --port is the port of that page."
+_HINT = "The address of the live page is on the slip from the host; --web-port is the port of that page."
 _LOST_SECONDS = 60.0  # how long the result is asked for while the page does not answer: it may be started again
 
 

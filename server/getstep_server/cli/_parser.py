@@ -8,11 +8,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE, EXIT_STOPPED = 0, 1, 2, 130  # 2 as argparse, 130 as a shell after Ctrl-C
 
 EXIT_NO_GAME = 3
 """For every error of ``gamehost``, whose exit codes 1 and 2 name the winner."""
+
+WEB_PORT_HELP = "serve the live page on this port instead of web_port in contest.toml"
 
 Commands = argparse._SubParsersAction
 
@@ -33,6 +36,29 @@ def _terminal_columns() -> int:
     with suppress(AttributeError, ValueError, OSError):
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]  # caught
     return 80
+
+
+_EXIT_CODES = """\
+exit codes: 0 done, 1 failed, 2 a wrong command line or a file that cannot be
+used, 130 stopped with Ctrl-C"""
+
+
+class Command(argparse.ArgumentParser):
+    """The parser of a command. Its help ends with the usual exit codes, unless its own text says others."""
+
+    def format_help(self) -> str:
+        text = super().format_help()
+        return text if "exit codes" in text else f"{text}\n{_EXIT_CODES}\n"
+
+
+def add_option(
+    parser: argparse._ActionsContainer, flag: str, *, formerly: str, dest: str | None = None, **given: Any
+) -> None:
+    """Add an option that had another flag in earlier versions; that one works, too, and no help shows it."""
+    dest = dest or flag.removeprefix("--").replace("-", "_")
+    parser.add_argument(flag, dest=dest, **given)
+    hidden = {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+    parser.add_argument(formerly, dest=dest, **{**given, **hidden})
 
 
 def help_by_default(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +83,7 @@ def add_hidden(commands: Commands[argparse.ArgumentParser], name: str) -> argpar
     return commands.add_parser(name)
 
 
-class Intermixed(argparse.ArgumentParser):
+class Intermixed(Command):
     """A parser whose positional arguments may also follow options: ``rematch autumn --why "..." 5 9``."""
 
     _mixing = False

@@ -61,7 +61,10 @@ def add_attack(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("server", nargs="?", metavar="HOST:PORT", help="the main port, at a loopback address")
     parser.add_argument("--classic", metavar="HOST:PORT", help="the classic port")
     parser.add_argument(
-        "--case", action="append", metavar="N", help="run only this case, or this group of cases (repeatable)"
+        "--case",
+        action="append",
+        metavar="N",
+        help="run only this case, or this group; repeatable, or with commas: 1,2.3",
     )
     parser.add_argument("--list", action="store_true", help="print the cases and exit")
     teams = parser.add_argument_group("teams to play for; without them, only cases without a login are run")
@@ -128,7 +131,7 @@ def _chosen(numbers: Sequence[str] | None) -> list[Case]:
     if numbers is None:
         return list(CASES.values())
     chosen = []
-    for number in numbers:
+    for number in (one.strip() for text in numbers for one in text.split(",")):
         cases = [case for case in CASES.values() if number in (case.number, case.number.partition(".")[0])]
         if not cases:
             raise ConfigError(f"--case {number!r}, expected a number of --list")

@@ -17,7 +17,7 @@ from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.text import escape_control_chars, fold
 
 from ._pages import write_page
-from ._parser import EXIT_FAILED, EXIT_OK
+from ._parser import EXIT_FAILED, EXIT_OK, add_option
 from ._shared import console, progress_bar
 
 _CONFORMANCE = """\
@@ -74,7 +74,8 @@ def add_conformance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classic", action="store_true", help="test a client of the classic wire")
     parser.add_argument("--strict", action="store_true", help="non-strict counts as failed")
     parser.add_argument("--list", action="store_true", help="print the cases and exit")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to this file")
+    results = "write the results to this file, as JSON"
+    add_option(parser, "--results", formerly="--json", type=Path, metavar="FILE", help=results)
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a report for a browser to this file")
     parser.add_argument("--jobs", type=int, default=16, metavar="N", help="cases at the same time (default: 16)")
     parser.add_argument(
@@ -101,8 +102,8 @@ def _conformance(args: argparse.Namespace) -> int:
         raise UsageError(f"--patience {args.patience:g}, expected seconds, at most {_MOST_SECONDS}")
     outcomes, seconds = _run(args, chosen)
     _print_outcomes(args.client, outcomes, seconds, hint=args.html is None)
-    if args.json is not None:
-        write_page(args.json, as_json(args.client, outcomes, seconds), "--json")
+    if args.results is not None:
+        write_page(args.results, as_json(args.client, outcomes, seconds), "--results")
     if args.html is not None:
         write_page(args.html, as_html(args.client, outcomes, seconds), "--html")
     verdicts = {outcome.verdict for outcome in outcomes}

@@ -19,9 +19,9 @@ from ._shared import progress_bar, records_of
 
 _COPY = """\
 Copy the records of a contest, hash for hash, from its folder to a schema of a
-PostgreSQL server, or back. The contest must not run, and must have no match that
-was interrupted. Nothing is deleted: the old records stay where they are, and
-contest.toml says which ones count. Change it as the command prints.
+PostgreSQL server, or back. The contest must not run, and must have no match
+that was interrupted. Nothing is deleted: the old records stay where they are,
+and contest.toml says which ones count. Change it as the command prints.
 
 A password belongs into ~/.pgpass or the variable PGPASSWORD, not into the
 address: contest.toml may be shown to others.

@@ -67,6 +67,22 @@ examples:
   getstep-server matches rematch autumn --no-shows --dry-run --why "switch"
 """
 
+_MATCHES = """\
+List matches, set the result of a match, or play matches again.
+
+examples:
+  getstep-server matches list autumn --team Ada
+  getstep-server matches rematch autumn 7 --why "the network failed"
+"""
+
+_DECISIONS = """\
+List the decisions of the host with their reasons, oldest first. Times are
+local.
+
+example:
+  getstep-server decisions autumn
+"""
+
 
 # --- the commands -----------------------------------------------------------------------------------------------
 
@@ -94,13 +110,13 @@ def add_games(parser: argparse.ArgumentParser) -> None:
 
 
 def add_decisions(parser: argparse.ArgumentParser) -> None:
-    parser.description = "List the decisions of the host with their reasons, oldest first. Times are local."
+    parser.description = _DECISIONS
     folder_argument(parser)
     parser.set_defaults(command=_list)
 
 
 def _add_actions(parser: argparse.ArgumentParser, *, current: bool) -> None:
-    parser.description = "List matches, set the result of a match, or play matches again."
+    parser.description = _MATCHES
     help_by_default(parser)
     actions: Commands[argparse.ArgumentParser] = parser.add_subparsers(
         title="actions", metavar="ACTION", parser_class=Intermixed

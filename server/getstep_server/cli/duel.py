@@ -52,6 +52,7 @@ from .clusters import add_dask, cluster_maker
 
 DEFAULT_GAME = "hop"
 PAIRS, PAIRS_WATCHED = 100, 1
+WATCHED_MS = 500
 WATCH_MS = (100, 60_000)
 _TIMES = {
     "move_seconds": "for each move (default: the game's limit)",
@@ -142,7 +143,13 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     for name, meaning in MEANINGS.items():
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {DEFAULTS[name]:g})")
     parser.add_argument(
-        "--watch", type=int, metavar="MS", help="show each match on a board, with MS milliseconds for each turn"
+        "--watch",
+        type=int,
+        nargs="?",
+        const=WATCHED_MS,
+        metavar="MS",
+        help="draw the matches while they are played, with MS milliseconds for each turn"
+        f" (default: {WATCHED_MS}); without MS, put it behind the bots",
     )
     parser.add_argument("--at-once", type=int, metavar="K", help=_AT_ONCE)
     add_dask(parser)

@@ -19,6 +19,12 @@ from getstep_server.tournament.tournament import Tournament
 from ._parser import EXIT_OK, folder_argument
 from ._shared import readable_tournament, records_of, say_host_notes
 
+_USAGE = """\
+%(prog)s [-h] CONTEST
+       (--matches | --standings | --crosstable | --ratings)
+       [--event NAME] [--format FORMAT] [--output FILE]"""
+"""argparse would not break the line of the group."""
+
 _EXPORT = """\
 Write matches, standings, the crosstable or ratings for other programs or for
 paper. docs/records.md describes the records and the columns of each CSV.
@@ -48,6 +54,7 @@ examples:
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
+    parser.usage = _USAGE
     parser.description = _EXPORT
     folder_argument(parser)
     what = parser.add_mutually_exclusive_group(required=True)

@@ -40,9 +40,9 @@ START_SECONDS = 10.0
 """For both programs to start in the sandbox, which is not thinking time. A Java virtual machine takes 0.5 s."""
 
 _GAMEHOST = f"""\
-Play one game of {GAME.name} between two programs of the Prodrive Dev Challenge,
-as its own gamehost does: PROGRAM1 moves first. ARGS is one string with the
-program's arguments, "" if it has none.
+Play one game of {GAME.name} between two programs of the Prodrive Dev
+Challenge, as its own gamehost does: PROGRAM1 moves first. ARGS is one string
+with the program's arguments, "" if it has none.
 
 A program that is given as a file starts in its own folder, and a program that
 is found on the path, such as java, in the current one. A move has the limit of

@@ -16,7 +16,7 @@ from getstep_server.storage.recovery import left_running
 from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 
-from ._parser import EXIT_OK, Commands, add_command, folder_argument
+from ._parser import EXIT_OK, Commands, add_command, add_option, folder_argument
 from ._shared import on_record, print_table
 
 EVENT_CELLS = 14
@@ -50,7 +50,8 @@ def add_match_list(actions: Commands[argparse.ArgumentParser]) -> argparse.Argum
     folder_argument(parser)
     parser.add_argument("--event", metavar="NAME", help="list the matches of this event only")
     parser.add_argument("--team", metavar="TEAM", help="list the matches of this team only; its id or name")
-    parser.add_argument("--open", action="store_true", help="list open and running matches only")
+    unfinished = "list open and running matches only"
+    add_option(parser, "--unfinished", formerly="--open", action="store_true", help=unfinished)
     return parser
 
 
@@ -77,7 +78,7 @@ def _rows(contest: Contest, tournament: Tournament, args: argparse.Namespace) ->
     running = left_running(contest.running, tournament.recorded)
     for match in tournament.matches.values():
         state = _state(tournament, match, running=match.number in running)
-        wanted = not args.open or state in (OPEN, RUNNING)
+        wanted = not args.unfinished or state in (OPEN, RUNNING)
         if wanted and event in (None, match.event) and (team is None or team in match.teams):
             yield match, state
 

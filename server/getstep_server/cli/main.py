@@ -23,6 +23,7 @@ from ._parser import (
     EXIT_STOPPED,
     EXIT_USAGE,
     AsWritten,
+    Command,
     add_command,
     add_hidden,
     help_by_default,
@@ -221,7 +222,7 @@ _Declare: TypeAlias = Callable[[argparse.ArgumentParser], None]
 
 def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser:
     """Return the parser of the command line with these commands. Only the one that is ``called`` has arguments."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = Command(
         prog="getstep-server",
         description="Host a bot contest on a LAN.\nA contest is a folder: contest.toml, teams.toml and its data.",
         epilog=_EXAMPLES,

@@ -20,7 +20,7 @@ the terminal of each bot. A bot that connects later gets it then. It stays on
 record. A text has 500 characters at most, in one line; ten in a minute.
 
 example:
-  getstep-server announce autumn "Lunch is at noon, the hop event goes on at 13:00"
+  getstep-server announce autumn "Lunch is at noon, hop goes on at 13:00"
 """
 
 _QUESTIONS = """\

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 NONE = "none"
 """The word for no version: the team's bots play from the network."""
 
+_PROGRAMS = """\
+Programs that this machine runs for teams, in a sandbox: no bot has to connect.
+
+examples:
+  getstep-server programs add autumn Ada my_bot.py
+  getstep-server programs list autumn
+"""
 _ADD = """\
 Add a program that this machine runs for a team. It is compiled in the sandbox,
 plays trial games against the sample bot random, and is stored as a new version,
@@ -34,11 +41,11 @@ which plays from the team's next match on. A program that does not compile or
 makes a fault in its trial game is not stored; the command says what is wrong.
 
 PROGRAM is a file, a folder, or a zip or tar.gz file with at most 10 MB: source
-code in C, C++, C#, Java or Python, or an executable. A Python file with get_step
-plays every game. Other programs talk as in one of the original contests; trial
-games find out which one, or you name it with --as. If a folder has several
-programs, --entry names the file that starts the right one. A file program.toml
-in the folder sets what cannot be detected:
+code in C, C++, C#, Java or Python, or an executable. A Python file that has
+get_step plays every game. Other programs talk as in one of the original
+contests; trial games find out which one, or you name it with --as. If a folder
+has several programs, --entry names the file that starts the right one. A file
+program.toml in the folder sets what cannot be detected:
 
   build = "make"                  # a line for the shell
   run = "./my_bot --fast"         # the command that starts it
@@ -52,8 +59,12 @@ examples:
 """
 _LIST = """\
 Show the versions of the teams' programs. The newest 20 of each team and the one
-in use keep their files. Of older ones, and of those that were removed, this list
-remains: the records of matches name them.
+in use keep their files. Of older ones, and of those that were removed, this
+list remains: the records of matches name them.
+
+examples:
+  getstep-server programs list autumn
+  getstep-server programs list autumn Ada
 """
 _USE = """\
 Choose the version of a team's program that plays from its next match on. With
@@ -66,11 +77,14 @@ examples:
 _REMOVE = """\
 Delete the files of a version that is not in use. Its line in the list stays,
 because the records of matches name it.
+
+example:
+  getstep-server programs remove autumn Ada 1
 """
 
 
 def add_programs_actions(programs: argparse.ArgumentParser) -> None:
-    programs.description = "Programs that this machine runs for teams, in a sandbox: no bot has to connect."
+    programs.description = _PROGRAMS
     help_by_default(programs)
     actions = programs.add_subparsers(title="actions", metavar="ACTION")
 

@@ -24,7 +24,7 @@ from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 
 from ._pages import write_folder, write_page
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, add_option, folder_argument
 from ._shared import progress_bar, readable_tournament, records_of, say_notes
 
 # --- replay -----------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ link to it.
 
 examples:
   getstep-server replay autumn 7
-  getstep-server replay autumn 7 12 31 --out final.html
+  getstep-server replay autumn 7 12 31 --output final.html
   getstep-server replay autumn 7 --no-open   # write the file only
 """
 
@@ -54,7 +54,7 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     folder_argument(parser)
     parser.add_argument("match", type=int, nargs="+", metavar="MATCH", help="the number of a match")
     where = "write to this file (default: replay-MATCH.html in the contest's folder; of several, replays.html)"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=where)
+    add_option(parser, "--output", formerly="--out", type=Path, metavar="FILE", help=where)
     parser.add_argument("--no-open", action="store_true", help="do not open the file in a browser")
     parser.set_defaults(command=_replay)
 
@@ -64,12 +64,12 @@ def _replay(args: argparse.Namespace) -> int:
     contest = _contest(folder)
     numbers = list(dict.fromkeys(args.match))
     name = f"replay-{numbers[0]}.html" if len(numbers) == 1 else "replays.html"
-    path: Path = folder / name if args.out is None else args.out
+    path: Path = folder / name if args.output is None else args.output
     with _records(folder) as store:
         tournament = None if contest is None else readable_tournament(contest, store)
         replays = [one for number in numbers for one in _found(store, number, folder, tournament)]
     title = f"{replays[-1].title}: {' – '.join(replays[-1].names)}" if len(numbers) == 1 else "Replays"
-    write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--out")
+    write_page(path, replay_page(replay_data(replays, title=title[:1].upper() + title[1:])), "--output")
     opened = not args.no_open and open_in_browser(path.resolve().as_uri())
     print(f"{path}: {'opened' if opened else 'open it'} in a browser.")
     return EXIT_OK
@@ -166,16 +166,15 @@ the replays unless contest.toml says notes = "never".
 
 examples:
   getstep-server site autumn                  # into autumn/public
-  getstep-server site autumn --out /var/www/autumn
+  getstep-server site autumn --output /var/www/autumn
 """
 
 
 def add_site(parser: argparse.ArgumentParser) -> None:
     parser.description = _SITE
     folder_argument(parser)
-    parser.add_argument(
-        "--out", type=Path, metavar="FOLDER", help="write into this folder (default: CONTEST/public)"
-    )
+    into = "write into this folder (default: CONTEST/public)"
+    add_option(parser, "--output", formerly="--out", type=Path, metavar="FOLDER", help=into)
     parser.add_argument(
         "--error-texts", action="store_true", help="write the error texts of bots into the replays, too"
     )
@@ -184,11 +183,11 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 
 def _site(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
-    folder: Path = args.contest / "public" if args.out is None else args.out
+    folder: Path = args.contest / "public" if args.output is None else args.output
     with records_of(contest) as store, progress_bar("written") as progress:
         data = without_hidden(load_report_data(contest, store), contest, store)
         seen = visible_game(data.tournament, error_texts=args.error_texts)
-        count = write_folder(folder, site_pages(data, store, seen, progress), "--out")
+        count = write_folder(folder, site_pages(data, store, seen, progress), "--output")
     say_notes(data.tournament.settings.notes())
     if data.frozen:
         after = shell_command("reveal", args.contest)

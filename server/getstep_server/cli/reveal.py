@@ -22,7 +22,7 @@ from getstep_server.web.listener import page_address
 from getstep_server.web.process import serve
 from getstep_server.web.reveal import Steering
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, WEB_PORT_HELP, add_option, folder_argument
 from ._shared import console, print_address
 from .decisions import add_ruling_options, decide
 from .web import page_listener
@@ -67,7 +67,7 @@ def add_reveal(parser: argparse.ArgumentParser) -> None:
     folder_argument(parser)
     parser.add_argument("--all", action="store_true", help="show all results at once, and serve no page")
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
-    parser.add_argument("--port", type=int, help="listen on this port instead of web_port in contest.toml")
+    add_option(parser, "--web-port", formerly="--port", type=int, help=WEB_PORT_HELP)
     add_ruling_options(parser, "all results were revealed")
     parser.set_defaults(command=_reveal)
 
@@ -77,7 +77,7 @@ def _freeze(args: argparse.Namespace) -> int:
 
 
 def _reveal(args: argparse.Namespace) -> int:
-    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.web_port)
     request = Reveal(by=args.by, why=args.why)
     if args.all or args.dry_run:
         return decide(args, request)

@@ -327,9 +327,10 @@ DIFFERENT = "The matches or the table are NOT the same as without the crash."
 
 _REHEARSE = """\
 Play a copy of a prepared contest on this machine, with a sample bot for each
-seat of each team. The contest itself is only read: its records, tokens and slips
-stay as they are. Nobody can connect to the copy, and no live page is served. The
-copy has no programs that teams have submitted: a sample bot plays for them, too.
+seat of each team. The contest itself is only read: its records, tokens and
+slips stay as they are. Nobody can connect to the copy, and no live page is
+served. The copy has no programs that teams have submitted: a sample bot plays
+for them, too.
 
 Ctrl-C ends it at any time, and shows the table so far. The copy is removed
 afterwards, unless --keep names a folder for it.

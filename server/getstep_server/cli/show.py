@@ -29,7 +29,7 @@ from getstep_server.storage.database import StoreError
 from getstep_server.text import escape_control_chars, fold, shell_command
 from getstep_server.tournament.tournament import Tournament
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, add_option, folder_argument
 from ._shared import print_folded, readable_tournament, records_of, say_host_notes
 
 _SHOW = """\
@@ -44,7 +44,7 @@ a piece left or that were captured, ! ! around the squares of an illegal move.
 examples:
   getstep-server show autumn 7
   getstep-server show autumn 7 --move 37     # one turn and the board after it
-  getstep-server show autumn 7 --all         # the board after each turn
+  getstep-server show autumn 7 --boards      # the board after each turn
   getstep-server show autumn 7 --moves       # the turns without boards
   getstep-server show autumn 7 --attempt 1   # an earlier attempt
 """
@@ -59,7 +59,8 @@ def add_show(parser: argparse.ArgumentParser) -> None:
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--move", type=int, metavar="N", help="print turn N and the board after it; 0 is the start")
-    form.add_argument("--all", action="store_true", help="print the board after each turn")
+    each = "print the board after each turn"
+    add_option(form, "--boards", formerly="--all", action="store_true", help=each)
     form.add_argument("--moves", action="store_true", help="print the turns without boards")
     parser.set_defaults(command=_show)
 
@@ -80,7 +81,7 @@ def _show(args: argparse.Namespace) -> int:
             f"match {args.match}{which} is not on record; it is not over or does not exist, see {listing}"
         )
     transcript = read_transcript(parse(attempts[-1].line))
-    if viewer.can_run() and not (args.moves or args.all or args.move is not None):
+    if viewer.can_run() and not (args.moves or args.boards or args.move is not None):
         viewer.run(head_line(transcript, shutil.get_terminal_size().columns), frames(transcript))
     else:
         for line in _lines(args, transcript, tournament):
@@ -97,7 +98,7 @@ def _lines(args: argparse.Namespace, transcript: Transcript, tournament: Tournam
         return
     yield from fact_lines(transcript, tournament)
     yield ""
-    if args.all:
+    if args.boards:
         for moment in transcript.moments:
             yield from _turn_and_board(transcript, moment, draw)
             yield ""

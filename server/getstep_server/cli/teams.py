@@ -22,6 +22,13 @@ from ._shared import contest_with_teams, print_table
 from .decisions import add_team_decisions
 
 _SEATS = f"how many bots each team may connect at once, one match each (1 to {MAX_SEATS}; default: 1)"
+_TEAMS = """\
+Add and show the teams of a contest, which are in its teams.toml.
+
+examples:
+  getstep-server teams import autumn roster.csv
+  getstep-server teams slips autumn
+"""
 _ADD = """\
 Add teams. Each gets an id and a secret token, which its bots need to log in.
 
@@ -32,6 +39,9 @@ examples:
 _LIST = """\
 Show the teams: their ids, names, seats if some have several, and whether they
 may use the classic wire. The tokens are shown only with --tokens.
+
+example:
+  getstep-server teams list autumn
 """
 _SLIPS = """\
 Write slips.html into the contest's folder, for the printer. A slip is one page
@@ -69,7 +79,7 @@ example:
 
 
 def add_teams_actions(teams: argparse.ArgumentParser) -> None:
-    teams.description = "Add and show the teams of a contest, which are in its teams.toml."
+    teams.description = _TEAMS
     help_by_default(teams)
     actions = teams.add_subparsers(title="actions", metavar="ACTION")
 

@@ -37,8 +37,8 @@ examples:
   getstep-server verify autumn
   getstep-server verify autumn --expect-hash 5f1c...   # all 64 digits
 
-exit codes: 0 everything fits, 1 there is an error in the records, or all of them
-are lost, 2 the command or a file cannot be used
+exit codes: 0 everything fits, 1 there is an error in the records, or all of
+them are lost, 2 the command or a file cannot be used
 """
 
 

@@ -14,7 +14,7 @@ from getstep_server.text import shell_command
 from getstep_server.web.listener import open_page_listener, page_address
 from getstep_server.web.process import serve
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, WEB_PORT_HELP, add_option, folder_argument
 from ._shared import console, print_address, say_notes
 
 _WEB = """\
@@ -25,7 +25,7 @@ Ctrl-C stops it.
 
 examples:
   getstep-server web autumn
-  getstep-server web autumn --port 8000
+  getstep-server web autumn --web-port 8000
 """
 
 
@@ -33,12 +33,12 @@ def add_web(parser: argparse.ArgumentParser) -> None:
     parser.description = _WEB
     folder_argument(parser)
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
-    parser.add_argument("--port", type=int, help="listen on this port instead of web_port in contest.toml")
+    add_option(parser, "--web-port", formerly="--port", type=int, help=WEB_PORT_HELP)
     parser.set_defaults(command=_web)
 
 
 def _web(args: argparse.Namespace) -> int:
-    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.port)
+    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.web_port)
     frozen = tournament_of(contest).frozen_at is not None
     with page_listener(contest) as listener:
         print_address(console(), page_address(listener))
