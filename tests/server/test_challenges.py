@@ -146,6 +146,24 @@ async def test_a_challenge_lapses_and_one_during_a_freeze_or_of_an_absent_team_d
     stage.check(tmp_path)
 
 
+async def test_a_challenge_waits_while_the_contest_is_paused(contest: Contest, autojump_clock: Any) -> None:
+    stage = ArenaStage(contest)
+    resumed = 0.0
+
+    async def ask() -> None:
+        nonlocal resumed
+        await trio.sleep(20)
+        stage.decide(DecisionKind.PAUSE)
+        stage.challenge(1, 2)
+        await trio.sleep(20)
+        resumed = trio.current_time()
+        stage.decide(DecisionKind.RESUME)
+
+    await stage.play(1, 2, 3, 4, during=ask)
+    assert len(stage.friendlies()) == 1
+    assert next(at for at, event in stage.events if isinstance(event, FriendlyStarted)) >= resumed
+
+
 async def test_a_failure_in_a_friendly_match_ends_only_that(
     contest: Contest, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

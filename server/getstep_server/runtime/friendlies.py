@@ -91,6 +91,9 @@ class FriendlyDesk:
             return
         open_matches = self._tournament.open_by_team()
         for challenge in due:
+            status = [self._tournament.status(team, challenge.event) for team in challenge.teams]
+            if any(status) or self._tournament.pauses.of_event(challenge.event) is not None:
+                continue
             found = [self._free_seat(t, open_matches.get(t, 0) - running.get(t, 0)) for t in challenge.teams]
             seats = [seat for seat in found if seat is not None]
             if len(seats) == len(challenge.teams):

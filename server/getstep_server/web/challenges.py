@@ -102,7 +102,7 @@ class ChallengeForm:
                 409, f"the host plays the program of {self._name(opponent)}, which plays in the arena only"
             )
         if self._event(team, opponent) is None:
-            return problem(409, f"your team and {self._name(opponent)} are in no arena together")
+            return problem(409, f"your team and {self._name(opponent)} take part in no arena together")
         absent = [one for one in (team, opponent) if not self._connected(one)]
         if absent:
             who = "your team has no bot connected: start it with getstep play my_bot.py"
@@ -118,6 +118,8 @@ class ChallengeForm:
             return "the host allows no challenges in this contest"
         if feed.frozen:
             return "results are hidden now, so there are no challenges until the host reveals them"
+        if feed.whole.pauses.contest is not None:
+            return "the contest is paused; try again when it goes on"
         if not feed.server_runs or state_of(feed) == "over":
             return "the contest is over, or its server does not run now"
         if program_in_use(feed.folder, team) is not None:
@@ -144,9 +146,10 @@ class ChallengeForm:
         return None
 
     def _event(self, team: int, opponent: int) -> int | None:
-        """Return the first arena that both teams are in."""
-        events = self._feed.contest.events
-        return next((one.number for one in events if {team, opponent} <= set(one.teams)), None)
+        """Return the first arena in which both teams take part."""
+        both, status = {team, opponent}, self._feed.whole.status
+        fitting = (one.number for one in self._feed.contest.events if both <= set(one.teams))
+        return next((number for number in fitting if not any(status(one, number) for one in both)), None)
 
     def _connected(self, team: int) -> bool:
         return self._feed.status is not None and self._feed.status.connected.get(team, 0) > 0
