@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.programs.version import GETSTEP
-from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
+from tests.support.records import games_of
 from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
@@ -103,10 +102,3 @@ def test_hostile_programs_cost_nobody_else_a_turn_and_the_server_no_match(
     assert not list((folder / "programs" / ".playing").glob("*/*"))
     sizes = {path.name: path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     assert sum(sizes.values()) < 3_000_000, sizes
-
-
-def games_of(folder: Path) -> list[dict[str, Any]]:
-    """Return the games of a contest, with their turns."""
-    with Store(folder / "contest.db", reading=True) as store:
-        records = [parse(stored.line) for stored in store.records()]
-    return [fields for fields in records if fields["type"] == "game"]

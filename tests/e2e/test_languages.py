@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,17 @@ from getstep_server.storage.contest_state import results_of
 from tests.support.contests import MakeContest, token_of
 from tests.support.fake_server import OVER, TEAM, TOKEN, FakeServer, Script, Session, end
 from tests.support.fake_server import start as begin
-from tests.support.languages import COMPILERS, QUICK_START, compile_csharp, compile_java, need, of_sdk
+from tests.support.languages import (
+    COMPILERS,
+    QUICK_START,
+    compile_cpp,
+    compile_csharp,
+    compile_java,
+    need,
+    of_sdk,
+)
 from tests.support.processes import Program, Programs, ServerOutput
+from tests.support.records import games_of
 
 every_language = pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
 
@@ -222,6 +233,170 @@ def test_the_latest_10000_results_are_kept(name: str, tmp_path: Path) -> None:
         ran = run(tmp_path, [*command, *login_at(server)], GETSTEP_TIME_SCALE="0.01")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "results: 10000"), ran.stderr
     assert "Match 10002: lost" in ran.stdout
+
+
+NOTING = {
+    "cpp": """
+#include "getstep.hpp"
+std::vector<int> GetStep(std::vector<std::vector<int>>& board, bool, const getstep::Turn& turn) {
+    for (int row = 0; row < 11; ++row)
+        for (int column = 0; column < 11; ++column)
+            if (board[row][column] == 0) {
+                getstep::say("move " + std::to_string(turn.move_number));
+                std::thread([] { getstep::estimate(0.25); }).join();
+                getstep::draw({row, column}, turn.move_number, "red");
+                getstep::tag("cpp");
+                getstep::estimate(7);
+                return {row, column};
+            }
+    return {};
+}
+int main(int argc, char** argv) { return getstep::play(argc, argv, GetStep); }
+""",
+    "java": """
+public class Noting {
+    static Object getStep(int[][] board, boolean isBlack, Getstep.Turn turn) throws InterruptedException {
+        for (int row = 0; row < 11; row++) {
+            for (int column = 0; column < 11; column++) {
+                if (board[row][column] == 0) {
+                    Getstep.say("move " + turn.moveNumber);
+                    Thread other = new Thread(() -> Getstep.estimate(0.25));
+                    other.start();
+                    other.join();
+                    Getstep.draw(new int[] {row, column}, turn.moveNumber, "red");
+                    Getstep.tag("java");
+                    Getstep.estimate(7);
+                    return new int[] {row, column};
+                }
+            }
+        }
+        return null;
+    }
+
+    public static void main(String[] args) {
+        Getstep.play(args, Noting::getStep);
+    }
+}
+""",
+    "csharp": """
+public static class Noting
+{
+    static object GetStep(int[][] board, bool isBlack, Getstep.Turn turn)
+    {
+        for (int row = 0; row < 11; row++)
+        {
+            int column = System.Array.IndexOf(board[row], 0);
+            if (column >= 0)
+            {
+                Getstep.Say("move " + turn.MoveNumber);
+                var other = new System.Threading.Thread(() => Getstep.Estimate(0.25));
+                other.Start();
+                other.Join();
+                Getstep.Draw(new[] { row, column }, turn.MoveNumber, "red");
+                Getstep.Tag("csharp");
+                Getstep.Estimate(7);
+                return new[] { row, column };
+            }
+        }
+        return null;
+    }
+
+    static void Main(string[] args)
+    {
+        Getstep.Play(args, GetStep);
+    }
+}
+""",
+    "javascript": """
+import { draw, estimate, play, say, tag } from "./getstep.mjs";
+play((board, isBlack, turn) => {
+  const row = board.findIndex((cells) => cells.includes(0));
+  const column = board[row].indexOf(0);
+  say(`move ${turn.moveNumber}`);
+  estimate(0.25);
+  draw([row, column], { label: turn.moveNumber, color: "red" });
+  tag("javascript");
+  estimate(7);
+  return [row, column];
+});
+""",
+    "python": """
+import getstep
+
+def get_step(board, is_black, turn):
+    row, column = next((r, c) for r in range(11) for c in range(11) if board[r][c] == 0)
+    getstep.say(f"move {turn.move_number}")
+    getstep.estimate(0.25)
+    getstep.draw((row, column), turn.move_number, "red")
+    getstep.tag("python")
+    getstep.estimate(7)
+    return row, column
+
+if __name__ == "__main__":
+    getstep.play(get_step)
+""",
+    "prodrive": """
+import sys
+me = int(input())
+taken = set()
+for number in range(1, 122):
+    if (number - 1) % 2 != me:
+        taken.add(tuple(map(int, input().split())))
+        continue
+    x, y = next((x, y) for y in range(11) for x in range(11) if (x, y) not in taken)
+    taken.add((x, y))
+    lines = [f"say move {number}", "estimate 0.25", f"draw mark red {number} {y},{x}", "tag prodrive", "estimate 7"]
+    sys.stderr.write("".join(f"getstep: {line}\\n" for line in lines) + "looking\\n")
+    print(x, y, flush=True)
+""",
+}
+"""Bots that take the first empty square, and note their move. The last estimate is wrong, and dropped."""
+
+
+def noting(name: str, folder: Path) -> list[str]:
+    """Build a bot that notes, and return the command that starts it."""
+    source = folder / {"java": "Noting.java", "prodrive": "program.py", "python": "bot.py"}.get(
+        name, f"noting{LANGUAGES[name].suffix}" if name in LANGUAGES else ""
+    )
+    source.write_text(NOTING[name])
+    if name == "cpp":
+        return [str(compile_cpp(source, ["-O0", "-Wno-conversion", "-Wno-sign-conversion"]))]
+    if name == "java":
+        return ["java", *QUICK_START, "-cp", str(compile_java(source)), "Noting"]
+    if name == "csharp":
+        return ["mono", str(compile_csharp(source))]
+    if name == "javascript":
+        for file, content in LANGUAGES[name].sdk_files():
+            (folder / file).write_bytes(content)
+        return ["node", str(source)]
+    play = [sys.executable, "-m", "getstep", "play", source.name]
+    return [*play, "--as", "prodrive"] if name == "prodrive" else [sys.executable, source.name]
+
+
+@pytest.mark.long
+def test_notes_of_bots_in_five_languages_and_of_a_program_are_on_record_as_they_were_sent(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    """Each plays one match, and one line says that the wrong estimate was dropped."""
+    for tools in COMPILERS.values():
+        need(*tools)
+    folder = make_contest(6, {"format": "swiss", "settings": {"rounds": 1, "legs": 1}}, event={"game": "longest_path"})
+    server = programs.serve_in_thread(folder)
+    bots = {}
+    for team, name in enumerate(NOTING, 1):
+        bots[name] = start(programs, noting(name, tmp_path), server, team, tmp_path)
+    assert server.wait() == 0
+    assert [bot.wait() for bot in bots.values()] == [0] * 6
+    turns = [(game, number, turn) for game in games_of(folder) for number, turn in enumerate(game["turns"], 1)]
+    assert len(turns) == 3 * 121
+    names = dict(enumerate(NOTING, 1))
+    for game, number, turn in turns:
+        name = names[game["teams"][turn["player"]]["id"]]
+        drawing = ["mark", turn["move"], str(number), "red"]
+        expected = {"say": f"move {number}", "estimate": 0.25, "draw": [drawing], "tags": [name]}
+        assert turn["notes"] == expected, (name, number)
+    for name, bot in bots.items():
+        assert len(re.findall("^.*estimate.*dropped.*$", bot.output, re.MULTILINE)) == 1, (name, bot.output)
 
 
 MISCHIEF = """

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import getstep_bots
 from getstep_server.config.contest import load_contest
-from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.interrupted_contest import wait_until
+from tests.support.records import games_of
 
 if TYPE_CHECKING:
     from tests.support.processes import Server
@@ -32,9 +32,7 @@ def game_heads(folder: Path) -> list[dict[str, Any]]:
 
 def turns_of(folder: Path) -> list[list[dict[str, Any]]]:
     """Return the turns of all games."""
-    with Store(folder / "contest.db", reading=True) as store:
-        records = [parse(stored.line) for stored in store.records()]
-    return [fields["turns"] for fields in records if fields["type"] == "game"]
+    return [fields["turns"] for fields in games_of(folder)]
 
 
 def limits_of_a_hung_program(folder: Path) -> list[dict[str, Any]]:

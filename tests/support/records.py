@@ -9,7 +9,7 @@ from typing import Any
 
 from getstep_server.records.game import MatchLog, record_of_game
 from getstep_server.records.match import Match
-from getstep_server.records.record import Record
+from getstep_server.records.record import Record, parse
 from getstep_server.records.result import Result
 from getstep_server.storage.sqlite import SqliteDatabase
 from getstep_server.storage.store import Store
@@ -33,6 +33,13 @@ def result_of(match: Match, scores: Any = (3, 2)) -> Result:
         started=1.7e9,
         seconds=3.5,
     )
+
+
+def games_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of the games in the database of a contest, with their turns."""
+    with Store(folder / "contest.db", reading=True) as store:
+        records = [parse(stored.line) for stored in store.records()]
+    return [fields for fields in records if fields["type"] == "game"]
 
 
 def record_of(result: Result, happened: MatchLog | None = None) -> Record:
