@@ -33,6 +33,7 @@ from tests.support.hosted_programs import (
 )
 from tests.support.interrupted_contest import CRASH_SERVER, wait_until
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.records import games_of
 from tests.support.submitted_programs import GET_STEP, add_program, needs_sandbox
 
 if TYPE_CHECKING:
@@ -42,12 +43,16 @@ if TYPE_CHECKING:
 pytestmark = needs_sandbox
 
 
+PRINTING = "import sys\nprint('getstep: say hello\\nready', file=sys.stderr)\n"
+"""What a program does before its first move."""
+
+
 def test_hosted_programs_and_a_bot_on_the_network(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
     folder = make_contest(3, event={"game": "longest_path", "settings": {"legs": 1}})
     versions = {
-        1: add_program(folder, 1, "prodrive", PROGRAMS["prodrive"]),
+        1: add_program(folder, 1, "prodrive", PRINTING + PROGRAMS["prodrive"]),
         2: add_program(folder, 2, GETSTEP, GET_STEP),
     }
     (tmp_path / "bot.py").write_text(GET_STEP)
@@ -64,6 +69,11 @@ def test_hosted_programs_and_a_bot_on_the_network(
         ids = [team["id"] for team in game["teams"]]
         expected = [{"version": 1, "sha256": versions[team].sha256} if team in versions else None for team in ids]
         assert game["programs"] == expected
+    for game in games_of(folder):
+        ids = [team["id"] for team in game["teams"]]
+        noted = [turn.get("notes") for turn in game["turns"] if ids[turn["player"]] == 1]
+        assert noted[:1] == [{"say": "hello", "output": "ready\n"}] * (1 in ids)
+        assert not any(noted[1:])
     with Store(folder / "contest.db", reading=True) as store:
         assert verify(load_contest(folder), store).played == 3
     assert not list((folder / "programs" / ".playing").glob("*/*"))

@@ -380,7 +380,9 @@ def test_notes_of_bots_in_five_languages_and_of_a_program_are_on_record_as_they_
     """Each plays one match, and one line says that the wrong estimate was dropped."""
     for tools in COMPILERS.values():
         need(*tools)
-    folder = make_contest(6, {"format": "swiss", "settings": {"rounds": 1, "legs": 1}}, event={"game": "longest_path"})
+    folder = make_contest(
+        6, {"format": "swiss", "settings": {"rounds": 1, "legs": 1}}, event={"game": "longest_path"}
+    )
     server = programs.serve_in_thread(folder)
     bots = {}
     for team, name in enumerate(NOTING, 1):
