@@ -343,6 +343,19 @@ def test_a_comparison_that_is_stopped_counts_whole_pairs() -> None:
     assert "Not decided after 1 pair: the LLR is still between its bounds.\n" in str(results)
 
 
+def test_the_results_are_told_by_tag() -> None:
+    def tagging(board: Board, is_black: bool, turn: getstep.Turn) -> Any:
+        getstep.tag("dark" if is_black else "light")
+        return first_legal(board, is_black, turn)
+
+    results = play(tagging)
+    for match, word in zip(results.matches, ("dark", "light"), strict=True):
+        counts = [int(match.result == result) for result in ("won", "drawn", "lost")]
+        assert "tagging where tagging noted the tag {}: {} won, {} drawn, {} lost".format(word, *counts) in str(
+            results
+        )
+
+
 def test_jupyter_shows_the_report_and_the_replay() -> None:
     shown = play(first_legal, games=1)._repr_html_()
     assert shown.startswith("<pre>first_legal against first_legal, linkage:")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -17,11 +18,12 @@ from getstep_server.config.contest import Contest, Team
 from getstep_server.programs.store import ProgramStore
 from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
+from getstep_server.web import own_games
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
 from getstep_server.web.http import AnyResponse, Download, HostCheck, HttpServer, Request
 from getstep_server.web.own import Nonces, Sessions, signed_token
-from getstep_server.web.own_games import own_turns
+from getstep_server.web.own_games import OwnTurns, own_turns
 from tests.old_contests.contests import unpack
 from tests.support.node import NEEDS_NODE, NODE, call_in_node
 from tests.support.patience import PATIENCE_SECONDS
@@ -345,6 +347,22 @@ def test_an_error_in_a_running_match_is_shown_at_once() -> None:
     summary = own_turns({**head, "time": time, "teams": teams, "turns": [fault]}, 0)
     assert [(one["detail"], one["turn"]) for one in summary.penalties] == [("KeyError: 7", 1)]
     assert own_turns({**head, "time": time, "teams": teams, "turns": [fault]}, 1).penalties == []
+
+
+async def test_the_results_are_shown_by_tag(app: App, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tagged(game: Mapping[str, Any], player: int) -> OwnTurns:
+        return OwnTurns(tags=["opening"]) if game["match"] % 2 else OwnTurns()
+
+    monkeypatch.setattr(own_games, "own_turns", tagged)
+    await browser.log_in(1, TOKENS[1])
+    state = await browser.json("/own/state.json")
+    outcomes = [one["outcome"] for one in state["matches"] if one["match"] % 2 and one["turns"]]
+    counts = [outcomes.count(outcome) for outcome in ("win", "draw", "loss")]
+    assert state["tags"] == [["opening", "{} won, {} drawn, {} lost".format(*counts)]]
+    turns = [{"player": player, "notes": {"tags": [f"by-{player}"]}, "ms": 1.0} for player in (0, 1)]
+    game = {"match": 1, "attempt": 1, "game": "hop", "turns": turns, "teams": [{"id": 7}, {"id": 8}]}
+    monkeypatch.undo()
+    assert own_games.own_turns(game, 1).tags == ("by-1",)
 
 
 def test_a_match_shows_its_first_penalties() -> None:

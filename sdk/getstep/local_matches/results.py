@@ -14,6 +14,7 @@ from getstep.drawing import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep.replay import Replay, ReplayTurn, TurnKind, replay_data, replay_page
 from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
+from getstep.tags import results_by_tag, tags_of
 from getstep.text import duration
 
 from .match import PlayedMatch, PlayedTurn, tried_text
@@ -171,6 +172,7 @@ def _report(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
         sure = f"with 95 % confidence between {_percent(low)} and {_percent(high)}"
         yield f"  Score {_percent(results.score)}; {sure}"
     yield from _colours(results.matches)
+    yield from _tags(results)
     yield from _same_games(results)
     yield from _slowest(results)
     for name, text in results.printed.items():
@@ -190,6 +192,16 @@ def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
         found = [match.result for match in matches if match.bot == bot]
         if counts := [f"{found.count(result)} {result}" for result in ("won", "drawn", "lost") if result in found]:
             yield f"  As the {who} player: {', '.join(counts)}"
+
+
+def _tags(results: Results) -> Iterator[str]:
+    over = [match for match in results.matches if match.outcome]
+    for name, own in ((results.bot, True), (results.against, False)):
+        tagged = (
+            (tags_of(t.notes for t in m.turns if (t.player == m.bot) is own), _OUTCOMES[m.result]) for m in over
+        )
+        for found in results_by_tag(tagged):
+            yield from _wrap(f"  {results.bot} where {name} noted the tag {found.tag}: {found}")
 
 
 def _same_games(results: Results) -> Iterator[str]:

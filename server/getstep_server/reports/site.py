@@ -63,7 +63,7 @@ def site_pages(
     from_team_page = Links(f"../{MATCHES}", "./", played, pairs=f"../{PAIRS}")
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
         yield f"{TEAMS}{team}.html", _team_page(data, team, replace(from_team_page, pairs_of=team))
-    for (team, other), page in _pair_pages(data, store, Links(f"../{MATCHES}", f"../{TEAMS}", played)):
+    for (team, other), page in _pair_pages(data, store, seen, Links(f"../{MATCHES}", f"../{TEAMS}", played)):
         yield f"{PAIRS}{team}-{other}.html", page
     home = (data.contest.name, "../index.html")
     for name, text in shared_files():
@@ -107,7 +107,7 @@ def _team_page(data: ReportData, team: int, links: Links) -> str:
     return environment().get_template("team.html.j2").render(page=page)
 
 
-def _pair_pages(data: ReportData, store: Store, links: Links) -> Iterator[tuple[tuple[int, int], str]]:
+def _pair_pages(data: ReportData, store: Store, seen: Seen, links: Links) -> Iterator[tuple[tuple[int, int], str]]:
     """Yield the page of each two teams with a match that is over, by their ids, the lower one first."""
     tournament = data.tournament
     pairs: dict[tuple[int, int], list[Match]] = {}
@@ -115,13 +115,14 @@ def _pair_pages(data: ReportData, store: Store, links: Links) -> Iterator[tuple[
         one, other = match.teams
         pairs.setdefault((min(one, other), max(one, other)), []).append(match)
     for teams, matches in pairs.items():
+        found = pair_events(tournament, store, teams[0], matches, links, tournament.place, seen)
         events = [
             TeamEvent(
                 event.name,
                 event.facts,
                 Grid(f"matches-{n}", "Matches", event.columns, hints={**HINTS, PARTS: PARTS_HINT}),
             )
-            for n, event in enumerate(pair_events(tournament, store, teams[0], matches, links, tournament.place))
+            for n, event in enumerate(found)
         ]
         if events:
             name = " – ".join(map(data.contest.team_name, teams))

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from getstep.tags import results_by_tag, tags_of
 from getstep_server.config.event import ContestEvent
 from getstep_server.records.match import Match
 from getstep_server.records.record import parse
-from getstep_server.records.result import PLAYERS
+from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
 from .match_list import match_list
 from .match_pages import Links
 from .notation import score_text
+from .replays import Seen
 from .text_table import Column
 
 MOST_COMPARED = 50
@@ -44,7 +46,13 @@ class PairEvent:
 
 
 def pair_events(
-    tournament: Tournament, store: Store, team: int, matches: Sequence[Match], links: Links, last: int | None = None
+    tournament: Tournament,
+    store: Store,
+    team: int,
+    matches: Sequence[Match],
+    links: Links,
+    last: int | None,
+    seen: Seen,
 ) -> list[PairEvent]:
     """Return the matches between two teams that have a result or a replay, event by event.
 
@@ -55,11 +63,14 @@ def pair_events(
         matches: all that were issued between it and one other team.
         links: the addresses of the pages.
         last: the place of the last record that counts; None: all do.
+        seen: returns a record as the reader may see it, see `api.visibility`.
     """
     recorded = [match for match in matches if match.number in links.played]
-    parting = dict(_parting(_games(store, recorded[-MOST_COMPARED:], last)))
+    games = list(_games(store, recorded[-MOST_COMPARED:], last, seen))
+    parting = dict(_parting((game.number, game.kind, game.turns) for game in games))
+    tags = {game.number: game.tags for game in games}
     events = ((event, [m for m in matches if m.event == event.number]) for event in tournament.contest.events)
-    found = (_event(tournament, event, own, team, links, parting) for event, own in events if own)
+    found = (_event(tournament, event, own, team, links, parting, tags) for event, own in events if own)
     return [one for one in found if one.rows]
 
 
@@ -70,6 +81,7 @@ def _event(
     team: int,
     links: Links,
     parting: Mapping[int, tuple[int, int]],
+    tags: Mapping[int, Mapping[int, Sequence[str]]],
 ) -> PairEvent:
     columns = list(match_list(tournament, matches, links).columns)
     numbers = [int(cell) for cell in columns[0].cells]
@@ -91,9 +103,25 @@ def _event(
         role = event.game.players[player]
         name = tournament.contest.team_name(team)
         facts.append((f"{name} as the {side} player ({role})", f"{won} won, {drawn} drawn, {lost} lost"))
+    facts += _tag_facts(tournament, team, [result for result in results if result is not None], tags)
     columns.append(Column("scores", scores))
     columns.append(Column(PARTS, parts, justify="left", links=moves))
     return PairEvent(event.name, facts, columns)
+
+
+def _tag_facts(
+    tournament: Tournament, team: int, results: Sequence[Result], tags: Mapping[int, Mapping[int, Sequence[str]]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the results of a team in the matches with each tag, those of its own tags first."""
+    name = tournament.contest.team_name
+    sides = [(result, PLAYERS[result.match.teams.index(team)]) for result in results]
+    teams = dict.fromkeys([team, *(one for result in results for one in result.match.teams)])
+    for one in teams:
+        noted = [
+            (tags.get(result.match.number, {}).get(one, ()), result.outcome_for(side)) for result, side in sides
+        ]
+        for found in results_by_tag(noted):
+            yield f"{name(team)} where {name(one)} noted the tag {found.tag}", str(found)
 
 
 def _parting_text(found: tuple[int, int] | None) -> str:
@@ -103,13 +131,28 @@ def _parting_text(found: tuple[int, int] | None) -> str:
     return f"at move {move} from match {number}" if move else f"same moves as match {number}"
 
 
-def _games(store: Store, matches: Iterable[Match], last: int | None) -> Iterator[tuple[int, object, list[str]]]:
-    """Yield the number of each match, what it must share with another to be compared, and its turns as texts."""
+@dataclass(frozen=True, slots=True)
+class _Game:
+    """A match: what it must share with another to be compared, its turns as texts, and the tags of each team."""
+
+    number: int
+    kind: object
+    turns: list[str]
+    tags: Mapping[int, Sequence[str]]
+
+
+def _games(store: Store, matches: Iterable[Match], last: int | None, seen: Seen) -> Iterator[_Game]:
     for match in matches:
         games = [record.line for record in store.records(match.number) if last is None or record.place <= last]
         if games:
-            fields = parse(games[-1])  # an earlier attempt was void, or was played again
-            yield match.number, (fields["game"], fields["options"], match.first), list(map(_turn, fields["turns"]))
+            fields = seen(parse(games[-1]))  # an earlier attempt was void, or was played again
+            turns = fields["turns"]
+            tags = {
+                entry["id"]: tags_of(turn.get("notes") for turn in turns if turn["player"] == player)
+                for player, entry in enumerate(fields["teams"])
+            }
+            kind = (fields["game"], fields["options"], match.first)
+            yield _Game(match.number, kind, list(map(_turn, turns)), tags)
 
 
 def _turn(fields: Mapping[str, Any]) -> str:

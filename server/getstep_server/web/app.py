@@ -11,6 +11,7 @@ import trio
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
+from getstep_server.api.visibility import visible_game
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
@@ -284,7 +285,7 @@ class App:
                 title=" – ".join(names),
                 teams=list(zip((team, other), names, strict=True)),
                 hidden=hidden,
-                pair_events=pair_events(tournament, store, team, matches, links, last),
+                pair_events=pair_events(tournament, store, team, matches, links, last, visible_game(tournament)),
                 parts_hint=PARTS_HINT,
             )
 

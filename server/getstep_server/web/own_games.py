@@ -24,6 +24,7 @@ from msgspec.structs import asdict
 from getstep.drawing.picture import squares_of
 from getstep.referee import UNANSWERED, EndCode, WrongTurn
 from getstep.replay import Replay, replay_data, replay_page
+from getstep.tags import results_by_tag, tags_of
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
 from getstep_server.api.build import match_answer, own_result, team_ref
@@ -34,6 +35,7 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.records.game import match_state_of, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import RecordError, parse
+from getstep_server.records.result import PLAYERS
 from getstep_server.reports.corrections import correction_facts
 from getstep_server.reports.notation import game_text, move_text
 from getstep_server.reports.replays import Seen, match_replays
@@ -67,6 +69,7 @@ class OwnTurns:
         counts: the number of moves by the class of `EDGES_MS`.
         total_ms: the time of all moves.
         missed: the number of turns without an answer.
+        tags: the words with which it marked the match.
     """
 
     penalties: Sequence[Mapping[str, Any]] = ()
@@ -75,6 +78,7 @@ class OwnTurns:
     counts: Mapping[int, int] = field(default_factory=dict)
     total_ms: float = 0.0
     missed: int = 0
+    tags: Sequence[str] = ()
 
 
 def own_turns(game: Mapping[str, Any], player: int) -> OwnTurns:
@@ -99,6 +103,7 @@ def own_turns(game: Mapping[str, Any], player: int) -> OwnTurns:
         counts=Counter(bisect_left(EDGES_MS, ms) for ms, _ in answered),
         total_ms=sum(ms for ms, _ in answered),
         missed=sum(turn.get("fault") in UNANSWERED or turn.get("end") == EndCode.ABSENT for _, turn in own),
+        tags=tags_of(turn.get("notes") for _, turn in own),
     )
 
 
@@ -197,6 +202,11 @@ class OwnGames:
         shown = penalties[:OWN_PENALTIES]
         times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]
         connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
+        tags = {match.number: summaries[-1].tags for match, summaries in read if summaries}
+        tagged = [
+            (tags.get(one.match.number, ()), one.outcome_for(PLAYERS[one.match.teams.index(team)]))
+            for one in latest
+        ]
         hangs = feed.server_runs and feed.status is not None and team in feed.status.hanging
         return {
             "team": {
@@ -211,6 +221,7 @@ class OwnGames:
             "edges": EDGES_MS,
             "running": [match_answer(tournament, live.match) for live in running],
             "matches": [own_result(tournament, result, team) for result in reversed(latest)],
+            "tags": [[found.tag, str(found)] for found in results_by_tag(tagged)],
             "older": len(results) - len(latest),
         }
 

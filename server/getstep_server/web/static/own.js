@@ -121,7 +121,7 @@ const edge = (ms) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`);
 
 const OUTCOMES = { win: "won", draw: "draw", loss: "lost" };
 
-function games({ matches, older }) {
+function games({ matches, tags, older }) {
   if (!matches.length) return section("Your games", h("p", { class: "note" }, "No match of your team is over yet."));
   const all = h("p", {}, "All games: ", file("matches.jsonl", "JSON Lines"), ", ", file("matches.txt", "text"));
   const rows = matches.map((one) =>
@@ -140,6 +140,7 @@ function games({ matches, older }) {
   return section(
     "Your games",
     all,
+    tags.map(([tag, text]) => h("p", {}, "Games with the tag ", h("strong", {}, name(tag)), `: ${text}`)),
     wide("Your games", h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))),
     older ? h("p", { class: "note" }, `and ${older} older; the files with all games have them`) : null,
   );
