@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import IO
 
 from .text import escape_control_chars
 
-MAX_LINE = 1 << 16
-"""Bytes of a line that are read at once: a line of any length takes a bounded amount of memory."""
+_MAX_LINE = 1 << 16  # bytes: a line of any length takes a bounded amount of memory
 
 _KEPT_LINES = 50
 _MAX_LAST_LINE = 200  # characters of a line that are kept
 
 
 class Output:
-    """The output of a bot: the number of ``lines``, and the ``last`` one. Another thread may read it in."""
+    """The output of a bot: the number of ``lines``, and the ``last`` one. Another thread may feed it."""
 
     def __init__(self) -> None:
         self.lines = 0
-        self.last = ""
+        self._last = ""
+        self._begun = b""  # a line without its end
         self._recent: deque[tuple[int, str]] = deque(maxlen=_KEPT_LINES)
+
+    @property
+    def last(self) -> str:
+        """The last line that is not empty."""
+        return _shown(self._begun).strip()[-_MAX_LAST_LINE:] or self._last
 
     def __str__(self) -> str:
         """Return for example ``"900 lines; the last: move (2, 3)"``, or an empty string."""
@@ -38,15 +42,28 @@ class Output:
         last = f"; it printed last: {escape_control_chars(self.last)}" if self.last else ""
         return f"its process has ended with {how}{last}"
 
-    def read(self, stream: IO[bytes]) -> None:
-        """Read all output to its end."""
-        for line in iter(lambda: stream.readline(MAX_LINE), b""):
-            text = line.decode("utf-8", "replace").rstrip()
-            if text.strip():
-                self.last = text.strip()[-_MAX_LAST_LINE:]
-                self._recent.append((self.lines, text[:_MAX_LAST_LINE]))
-            self.lines += line.endswith(b"\n")
+    def feed(self, data: bytes) -> None:
+        """Add what was printed."""
+        *lines, begun = (self._begun + data).split(b"\n")
+        for line in lines:
+            self._add(line)
+            self.lines += 1
+        if len(begun) >= _MAX_LINE:
+            self._add(begun)
+            begun = b""
+        self._begun = begun
+
+    def _add(self, line: bytes) -> None:
+        if text := _shown(line):
+            self._last = text.strip()[-_MAX_LAST_LINE:]
+            self._recent.append((self.lines, text[:_MAX_LAST_LINE]))
 
     def since(self, lines: int) -> list[str]:
         """Return the latest lines, but not those that were printed when ``lines`` was the count of lines."""
-        return [escape_control_chars(text) for number, text in list(self._recent) if number >= lines]
+        texts = [text for number, text in list(self._recent) if number >= lines]
+        begun = _shown(self._begun)[:_MAX_LAST_LINE]
+        return [escape_control_chars(text) for text in [*texts, *filter(None, [begun])]]
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "replace").rstrip()

@@ -210,12 +210,13 @@ def test_a_bot_that_answers_twice_or_writes_nonsense_harms_nobody(tmp_path: Path
     assert "closed the connection" in turns[1].reason
 
 
-def test_what_a_bot_prints_is_summed_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_a_bot_prints_is_kept_and_summed_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     source = "import os\ndef get_step(board, is_black, turn):\n    print('x' * 9)\n    os.write(1, b'raw\\n')\n"
     bot = write(tmp_path, f"{LEGAL}{source}    return legal(board, is_black, turn)\n")
     results = play(bot, games=1)
     assert results.faults == []
     assert re.fullmatch(r"\d+ lines; the last: raw", results.printed["bot.py"])
+    assert [turn.notes for turn in results.matches[0].turns[::2]][:3] == [{"output": "xxxxxxxxx\nraw\n"}] * 3
     assert "raw" not in "".join(capfd.readouterr())
 
 

@@ -78,12 +78,16 @@ def get_step(board, is_black, turn):
     with open({str(told)!r}, "a") as file:
         print(turn.game, turn.match, turn.move_number, turn.opponent, turn.time_left_ms, turn.options, file=file)
         print(os.environ["GETSTEP_RESTART_AFTER"], file=file)
+    getstep.say(f"move {{turn.move_number}}")
+    print("looking", turn.move_number)
     return legal(board, is_black, turn)
 """
-    play(bot(tmp_path, look), "pseudo_tonga", games=1, limit=300, options={"size": 6})
+    results = play(bot(tmp_path, look), "pseudo_tonga", games=1, limit=300, options={"size": 6})
     first, restart_after, *_ = told.read_text(encoding="utf-8").splitlines()
     assert first == "pseudo_tonga 1 1 first_legal 300000 {'size': 6}"
     assert restart_after == "0", "practice itself ends a bot that hangs"
+    for turn in results.matches[0].turns[:-1:2]:
+        assert turn.notes == {"say": f"move {turn.number}", "output": f"looking {turn.number}\n"}
 
 
 def test_an_exception_is_told_with_its_trace_and_the_board(tmp_path: Path) -> None:

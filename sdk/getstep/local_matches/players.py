@@ -24,6 +24,7 @@ from getstep._errors import BotError
 from getstep.bot_process.serve import Message, serve
 from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
+from getstep.programs.printed import Printed
 from getstep.referee.answers import Answer as WireAnswer
 from getstep.text import escape_control_chars, sendable_text
 from getstep.turn import Callback, GetStepFunction
@@ -80,6 +81,7 @@ class Player:
         self.alive = True
         self.ended = ""
         self.output = Output()
+        self._written = Printed(self.output.feed, notes=False)
         self.games: tuple[str, ...] = ()
         """The games that the bot says it plays, as `getstep.plays` names them; empty if it does not say so."""
         self.late_at = ""
@@ -122,6 +124,7 @@ class Player:
         if not stalled:  # else it is still where it was when the limit of that question ended
             self.late_at, self.late_calls = "", ""
         self._open = question["id"]
+        self._written.move_on(None)
         self._send(question)
         deadline = asked + _seconds
         while self.alive:
@@ -138,7 +141,7 @@ class Player:
                 if at > deadline:
                     self._heard = True
                     return None
-                resigns, notes = reply.get("resigns") is True, reply.get("notes")
+                resigns, notes = reply.get("resigns") is True, self._written.with_output(reply.get("notes"))
                 message = called(question, reply.get("move"), reply.get("error"), resigns, notes)
                 if isinstance(dropped := reply.get("dropped"), list):
                     self.dropped += map(escape_control_chars, map(str, dropped))
@@ -226,12 +229,10 @@ class ProcessPlayer(Player):
         self._tree = ProcessTree(self._process)
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
         self._pipes: list[IO[bytes]] = [pipe for pipe in pipes if pipe is not None]
-        self._readers = [
-            threading.Thread(target=self._read_replies, name="getstep replies", daemon=True),
-            threading.Thread(target=self.output.read, args=(self._pipes[2],), name="getstep output", daemon=True),
-        ]
-        for reader in self._readers:
-            reader.start()
+        self._reader = threading.Thread(target=self._read_replies, name="getstep replies", daemon=True)
+        self._reader.start()
+        self._written.follow(self._process.stderr)
+        self._pipes[2].close()  # it is read through a descriptor of its own
 
     def _wait_until_loaded(self) -> None:
         try:
@@ -267,7 +268,7 @@ class ProcessPlayer(Player):
         """Return how the process ended; one that has only closed its pipe is killed."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(_END_SECONDS)
-            self._readers[1].join(_END_SECONDS)
+            self._written.finish()
             return self.output.ending(code)
         self._kill()
         return "its process has closed the connection to the judge"
@@ -279,12 +280,11 @@ class ProcessPlayer(Player):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         self._kill()
-        for reader in self._readers:
-            reader.join(_END_SECONDS)
+        self._written.finish()
+        self._reader.join(_END_SECONDS)
         # A process that the bot has left running may keep the pipe open; then its reader keeps the stream.
-        for reader, stream in zip(self._readers, self._pipes[1:], strict=True):
-            if not reader.is_alive():
-                stream.close()
+        if not self._reader.is_alive():
+            self._pipes[1].close()
 
     def _kill(self) -> None:
         self._tree.kill()

@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from getstep._errors import BotError
@@ -13,7 +14,7 @@ from getstep.bot_process.serve import LONGEST_TEXT, Message
 from getstep.languages import Language
 from getstep.local_server import CONNECT_SECONDS, Ended, LocalProgram, LocalServer, Received, SignOfLife, Violation
 from getstep.programs.build import sdk_advice
-from getstep.wire import MAX_MS, End, GetStep, Raised, Start
+from getstep.wire import MAX_MS, End, GetStep, MalformedAnswer, Raised, Start
 
 from .players import Answer, Player
 
@@ -54,7 +55,7 @@ class WirePlayer(Player):
 
     def _take(self, program: LocalServer, waits_for_output: int = _MOST_WAITS) -> None:
         self._program = program
-        self.output = program.output
+        self.output, self._written = program.output, program.printed
         self._printed = 0  # lines when it was asked
         self._problems: dict[str, str] = {}  # what was printed about each exception
         self._waits_left = waits_for_output
@@ -115,6 +116,7 @@ class WirePlayer(Player):
         self._drain()
         if self._open is None:  # else it is still where it was when the limit of that question ended
             self.late_calls = ""
+        self._written.move_on(None)
         self._printed = self.output.lines
         turn = question["turn"]
         asked = time.perf_counter()
@@ -143,6 +145,8 @@ class WirePlayer(Player):
             else:
                 self._open = None
                 problem = self._problem(what.error) if isinstance(what, Raised) else ""
+                if not isinstance(what, MalformedAnswer):
+                    what = replace(what, notes=self._written.with_output(what.notes))
                 return Answer(received.at - asked, what, problem)
         if self.alive and not self.late_calls and self._waits_left:
             self._waits_left -= 1

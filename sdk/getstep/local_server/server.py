@@ -14,17 +14,17 @@ import secrets
 import selectors
 import socket
 import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import TypeAlias
 
 from getstep._errors import BotError
 from getstep.output import Output
 from getstep.processes import ProcessTree, own_group
+from getstep.programs.printed import Printed
 from getstep.wire import (
     CLOSED,
     MAX_TEXT,
@@ -125,6 +125,8 @@ class LocalServer:
         """Why the latest login was refused; empty if none was."""
         self.output = Output()
         """What the program prints; nothing if a person starts it, who sees it."""
+        self.printed = Printed(self.output.feed, notes=False)
+        """The same for each move."""
         self._selector = selectors.DefaultSelector()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=_MAX_CONNECTIONS)
         self._listener.setblocking(False)
@@ -350,15 +352,14 @@ class LocalProgram(LocalServer):
             super().close()
             raise
         self._tree = ProcessTree(self._process, ends_with_us=True)
-        self._printed: IO[bytes] | None = self._process.stdout
-        self._reader = threading.Thread(
-            target=self.output.read, args=(self._printed,), name="getstep output", daemon=True
-        )
-        self._reader.start()
+        self.printed.follow(self._process.stdout)
+        if self._process.stdout is not None:
+            self._process.stdout.close()  # it is read through a descriptor of its own
 
     def _started(self, command: Sequence[str], folder: Path | None) -> subprocess.Popen[bytes]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GETSTEP_TOKEN")}
-        environment |= {**self.login, "GETSTEP_QUIET": "1"}
+        # without a buffer in Python: what it prints about a move belongs to that move
+        environment |= {**self.login, "GETSTEP_QUIET": "1", "PYTHONUNBUFFERED": "1"}
         try:
             return subprocess.Popen(  # noqa: S603 - the bot is the user's own
                 list(command),
@@ -383,10 +384,7 @@ class LocalProgram(LocalServer):
                 self._process.wait(_END_SECONDS)
         self._tree.kill()
         self._process.wait()
-        self._reader.join(_END_SECONDS)
-        # A process that the program has left running elsewhere may keep the pipe open; its reader keeps the stream.
-        if self._printed is not None and not self._reader.is_alive():
-            self._printed.close()
+        self.printed.finish()
 
     def _has_ended(self) -> bool:
         return self._ended
@@ -406,5 +404,5 @@ class LocalProgram(LocalServer):
         if self._ended or self._links or self._process.poll() is None:
             return
         self._ended = True
-        self._reader.join(_END_SECONDS)
+        self.printed.finish()
         self._put(Ended(self.output.ending(self._process.wait())))

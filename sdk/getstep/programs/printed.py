@@ -17,8 +17,8 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import IO
+from collections.abc import Callable, Mapping
+from typing import IO, Any
 
 from getstep.notes import PREFIX, Collector
 
@@ -38,12 +38,19 @@ class Printed:
         show: called with what is no note, as it comes.
         free: bytes of standard error that are read at once.
         per_second: bytes that are read in each second after that. To read a flood at full speed would take a core.
+        notes: False if no line is a note: the program has other ways to note something.
     """
 
     def __init__(
-        self, show: Callable[[bytes], object] | None = None, *, free: float = math.inf, per_second: float = math.inf
+        self,
+        show: Callable[[bytes], object] | None = None,
+        *,
+        free: float = math.inf,
+        per_second: float = math.inf,
+        notes: bool = True,
     ) -> None:
         self._show = show
+        self._has_notes = notes
         self._free, self._per_second = free, per_second
         self._lock = threading.Lock()
         self._notes: list[str] = []
@@ -54,7 +61,7 @@ class Printed:
     def follow(self, stream: IO[bytes] | None) -> None:
         """Read a standard error to its end in a thread. The stream may be closed meanwhile."""
         if stream is not None:
-            pipe = _Pipe(os.dup(stream.fileno()), _Lines(self._add))
+            pipe = _Pipe(os.dup(stream.fileno()), _Lines(self._add, self._has_notes))
             self._pipes = [other for other in self._pipes if other.reader.is_alive()]  # a turn may have its process
             self._pipes.append(pipe)
             pipe.reader = threading.Thread(target=self._read, args=(pipe,), name="getstep stderr", daemon=True)
@@ -74,6 +81,13 @@ class Printed:
             for line in notes:
                 collector.from_line(line)
             collector.print(text.decode("utf-8", "replace"), cut)
+
+    def with_output(self, notes: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Return the notes of a move with its output, unless they have that already."""
+        collector = Collector(())
+        self.move_on(collector)
+        output = collector.take()
+        return {**output, **(notes or {})} if output else notes
 
     def settle(self) -> None:
         """Read what was written until now."""
@@ -110,12 +124,16 @@ class Printed:
 class _Lines:
     """Tells notes from other output: ``add`` gets the bytes, and True if they are a note."""
 
-    def __init__(self, add: Callable[[bytes, bool], None]) -> None:
+    def __init__(self, add: Callable[[bytes, bool], None], has_notes: bool = True) -> None:
         self._add = add
+        self._has_notes = has_notes
         self._begun = b""  # of a line that may become a note
         self._inside = False  # the line has begun, and is none
 
     def feed(self, data: bytes) -> None:
+        if not self._has_notes:
+            self._add(data, False)
+            return
         whole, end, rest = (self._begun + data).rpartition(b"\n")
         other = bytearray()
         if end and _PREFIX not in whole:  # a flood has millions of lines
