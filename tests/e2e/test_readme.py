@@ -52,8 +52,8 @@ def blocks(page: str) -> list[str]:
 
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 *_OF_A_CONTEST, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/host.md")
-HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, REHEARSE, RUN, WATCH, PAGE, CORRECT, REPLAY, *_LATER = _OF_A_CONTEST
-ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
+HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, REHEARSE, RUN, WATCH, PAGE, CORRECT, *_LATER = _OF_A_CONTEST
+_PAUSE, _TALK, REPLAY, ARENA, HOSTED_SHORT, FREEZE, REVEAL, AFTER = _LATER
 HOSTED, ON_A_CLUSTER, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
 HIDE_TOKEN, PRACTISE_MORE, ANALYSE, *_OTHERS, PROGRAM, SUBMIT = _FOR_LATER
@@ -358,7 +358,8 @@ def look_and_correct(programs: Programs, autumn: Autumn, table: str) -> None:
     assert [event.format.name for event in load_contest(autumn.tree / "lab").events] == ["arena"]
     assert table.partition("Order:")[0] in host.output
     assert "the jury decided so" in host.output
-    for name in ("standings.csv", "matches.jsonl", "autumn/report.html", "final.html", "public/index.html"):
+    pages = ("autumn/report.html", "final.html", "public/index.html")
+    for name in ("standings.csv", "matches.jsonl", "grades.csv", *pages):
         assert (autumn.tree / name).stat().st_size > 0
     assert list(load_contest(autumn.folder).teams) == [1, 2, 3, 4, 5]
     page = in_shell(programs, autumn.tree, f"exec {PAGE}")

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import locale
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 
+from getstep_server.config.class_list import kept_lists
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.config.names import event_named
 from getstep_server.errors import UsageError
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings, DataSet, Games
+from getstep_server.reports.grades import Grades, grade_lines, scale_named
 from getstep_server.storage.store import Store
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.tournament import Tournament
 
 from ._parser import EXIT_OK, folder_argument
 from ._shared import readable_tournament, records_of, say_host_notes
 
+GRADE_FORMATS = ("moodle", "gradescope", "excel")
+
 _USAGE = """\
 %(prog)s [-h] CONTEST
-       (--matches | --standings | --crosstable | --ratings)
-       [--event NAME] [--format FORMAT] [--output FILE]"""
+       (--matches | --standings | --crosstable | --ratings | --grades)
+       [--event NAME] [--format FORMAT] [--output FILE]
+       [--scale SCALE] [--best POINTS] [--worst POINTS]"""
 """argparse would not break the line of the group."""
 
 _EXPORT = """\
@@ -35,6 +43,16 @@ formats:
             apostrophe in front
   text      for people; a match is a list of moves
   markdown  for a wiki or a README; not for matches
+
+formats of grades, besides these:
+  moodle      a CSV for Moodle's gradebook
+  gradescope  a results.json for each team, in the folder --output
+  excel       a CSV that Excel opens with a double click, with semicolons and
+              decimal commas if this computer or the class list uses them
+
+Grades have all columns of the class lists that teams import has read, e-mail
+addresses included, and a row for each of their lines. Equal results have equal
+grades: no lot decides one.
 
 moves in csv and text:
   3,4           a square: row and column, from 0
@@ -50,6 +68,9 @@ examples:
   getstep-server export autumn --crosstable --format csv
   getstep-server export autumn --standings --format markdown
   getstep-server export autumn --standings --event hop   # one of several events
+  getstep-server export autumn --grades --format moodle --output grades.csv
+  getstep-server export autumn --grades --scale score --best 20
+  getstep-server export autumn --grades --scale 1.0=30,2.0=20,3.0=10
 """
 
 
@@ -69,20 +90,38 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--crosstable", action="store_const", dest="what", const="crosstable", help=crosstable)
     ratings = "the Elo ratings with their intervals"
     what.add_argument("--ratings", action="store_const", dest="what", const="ratings", help=ratings)
+    grades = "a grade for each team; of several events those of the combined table, unless --event names one"
+    what.add_argument("--grades", action="store_const", dest="what", const="grades", help=grades)
     parser.add_argument("--event", metavar="NAME", help="the event, if the contest has several")
-    parser.add_argument(
-        "--format", choices=tuple(WRITERS), default="jsonl", help="the format of the output (default: jsonl)"
-    )
+    formats = (*WRITERS, *GRADE_FORMATS)
+    shown = f"the format of the output: {', '.join(formats)} (default: jsonl)"
+    parser.add_argument("--format", choices=formats, default="jsonl", metavar="FORMAT", help=shown)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write to this file (default: standard output)")
+    scale = (
+        "grades by place (the default), by score, or the least score of each grade, such as A=30,B=20,C=0;"
+        " the score is that of the table: the points, the total, in an arena the rating"
+    )
+    parser.add_argument("--scale", metavar="SCALE", default="place", help=scale)
+    for name, default, whose in (("--best", 100.0, "best"), ("--worst", 0.0, "last")):
+        text = f"the grade of the {whose} team, by place or by score (default: {default:g})"
+        parser.add_argument(name, type=float, metavar="POINTS", default=default, help=text)
     parser.set_defaults(command=_export)
 
 
 def _export(args: argparse.Namespace) -> int:
     if (args.what, args.format) == ("games", "markdown"):
         raise UsageError("--format markdown with --matches, expected jsonl, csv or text")
+    if args.format in GRADE_FORMATS and args.what != "grades":
+        raise UsageError(f"--format {args.format}, expected --grades with it, or one of: {', '.join(WRITERS)}")
     contest = load_contest(args.contest)
     with records_of(contest) as store:
-        lines = WRITERS[args.format](_data_set(contest, store, args.what, args.event))
+        if args.what == "grades":
+            made = _grades(args, contest, store)
+            if args.format == "gradescope":
+                return _write_results(args, made)
+            lines = _grade_lines(args.format, contest, made)
+        else:
+            lines = WRITERS[args.format](_data_set(contest, store, args.what, args.event))
         if args.output is None:
             _print_lines(lines)
             return EXIT_OK
@@ -108,6 +147,49 @@ def _data_set(contest: Contest, store: Store, what: str, event_name: str | None)
     if what == "standings" and event_name is None and len(contest.events) > 1:
         return CombinedStandings(tournament)
     return TABLES[what](tournament, _one_event(contest, event_name))
+
+
+def _grades(args: argparse.Namespace, contest: Contest, store: Store) -> Grades:
+    try:
+        scale = scale_named(args.scale, args.best, args.worst)
+    except ValueError as error:
+        raise UsageError(f"--scale {error}") from None
+    if not (isfinite(args.best) and isfinite(args.worst)):
+        raise UsageError(f"--best {args.best:g} --worst {args.worst:g}, expected two numbers")
+    tournament = Tournament(contest, store.record_headers())
+    say_host_notes(tournament)
+    combined = args.event is None and len(tournament.contest.events) > 1
+    event = None if combined else _one_event(tournament.contest, args.event)
+    return Grades(tournament, grade_lines(tournament, event, scale), kept_lists(contest.folder))
+
+
+def _grade_lines(format_: str, contest: Contest, grades: Grades) -> Iterator[bytes]:
+    if format_ == "moodle":
+        return grades.moodle()
+    if format_ == "excel":
+        with suppress(locale.Error):  # a locale that is not installed
+            locale.setlocale(locale.LC_NUMERIC, "")
+        semicolons = any(one.delimiter == ";" for one in kept_lists(contest.folder))
+        return grades.excel(decimal_comma=semicolons or locale.localeconv()["decimal_point"] == ",")
+    return WRITERS[format_](grades)
+
+
+def _write_results(args: argparse.Namespace, grades: Grades) -> int:
+    """Write a file for each team, as Gradescope reads them."""
+    if args.output is None:
+        raise UsageError("--format gradescope without --output, expected the folder for the files of the teams")
+    try:
+        files = list(grades.gradescope(max(args.best, args.worst)))
+        for name, content in files:
+            path = args.output / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except ValueError as error:
+        raise UsageError(f"--scale {args.scale}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{error.filename or args.output}: {error.strerror or error}") from error
+    print(f"{pluralize(len(files), 'file')} in {args.output}, one for each team: its id, then results.json.")
+    return EXIT_OK
 
 
 def _one_event(contest: Contest, name: str | None) -> ContestEvent:

@@ -63,11 +63,11 @@ _IMPORT = """\
 Add the teams of a class list, which is a CSV file; if it has a mistake, no team
 is added. One name per line is enough. If there are more columns, the first
 line names them: name, or last name and first name (Nachname, Vorname), and if
-you like id and seats. Other columns are ignored. If there is a column team,
-the lines with the same team are one team. Columns are separated by commas,
-semicolons or tabs; without a first line that names them, last name and first
-name need semicolons or tabs. UTF-8 is best; UTF-16 and Windows-1252 are read as
-well, and the command says so.
+you like id and seats. Other columns, such as e-mail, are kept for the grades
+that export writes. If there is a column team, the lines with the same team are
+one team. Columns are separated by commas, semicolons or tabs; without a first
+line that names them, last name and first name need semicolons or tabs. UTF-8 is
+best; UTF-16 and Windows-1252 are read as well, and the command says so.
 
   id,name,room
   7,The Hoppers,101

@@ -9,6 +9,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
 
 from getstep.wire import MAX_TEAM
 from getstep_server.errors import ConfigError
@@ -16,6 +20,9 @@ from getstep_server.limits import MAX_SEATS
 from getstep_server.text import pluralize
 
 from .toml_file import read_bytes
+
+MAX_ROWS = 100_000
+"""The lines of a class list that are kept: a hundred for each team."""
 
 DELIMITERS = ",;\t"
 """The delimiters that spreadsheets write. The one of a file is the most frequent of them in its first line."""
@@ -29,6 +36,8 @@ _HEADINGS = {
     "first": ("first name", "firstname", "given name", "forename", "vorname", "rufname"),
 }
 """The columns that are read, by their headings in lower case. Beside first names, ``name`` is a last name."""
+
+_TITLES = {"name": "name", "last": "last name", "first": "first name"}
 
 _COLUMN_OF = {heading: column for column, headings in _HEADINGS.items() for heading in headings}
 
@@ -55,10 +64,32 @@ class RosterError:
     message: str
 
 
+class KeptRow(Struct, frozen=True):
+    """A line of a class list: the cells as they were, and the id of its team."""
+
+    team: int
+    cells: list[str]
+
+
+class KeptList(Struct, frozen=True):
+    """A class list that was imported, with all its columns; ``delimiter`` separated them."""
+
+    columns: list[str]
+    delimiter: str
+    rows: Annotated[list[KeptRow], Meta(max_length=MAX_ROWS)]
+
+
 @dataclass
 class ClassList:
-    """The teams of the lines that are right, the mistakes in the others, and what the host should know."""
+    """The teams of the lines that are right, the mistakes in the others, and what the host should know.
 
+    ``columns`` are the headings as they are in the file, ``lines`` the cells of each line with its team's name, and
+    ``delimiter`` is between them.
+    """
+
+    columns: list[str] = field(default_factory=list)
+    delimiter: str = ","
+    lines: list[tuple[str, list[str]]] = field(default_factory=list)
     entries: list[NewTeam] = field(default_factory=list)
     errors: list[RosterError] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -78,7 +109,11 @@ def read_roster(path: Path) -> ClassList:
     text = _text(path, found.notes)
     delimiter = max(DELIMITERS, key=text.lstrip().partition("\n")[0].count)
     rows = list(_rows(path, text, delimiter, found.errors))
+    first = rows[:1]
     header = _header(path, rows, delimiter, found.notes)
+    # a list without a header gets headings that say what was read
+    found.columns = first[0][1] if first and rows[:1] != first else [_TITLES[name] for name in header]
+    found.delimiter = delimiter
     if not rows and not found.errors:
         raise ConfigError(f"{path}: no teams; write one line for each team, with its name")
     groups: dict[str, int] = {}
@@ -86,7 +121,9 @@ def read_roster(path: Path) -> ClassList:
         errors = list(_row_errors(f"{path}:{line}", header, cells))
         found.errors += errors
         if not errors:
-            _add(found, groups, f"{path}:{line}", dict(zip(header, cells, strict=False)))
+            row = dict(zip(header, cells, strict=False))
+            found.lines.append((_name(row), cells))
+            _add(found, groups, f"{path}:{line}", row)
     if groups:
         members, teams = pluralize(sum(groups.values()), "line"), pluralize(len(groups), "team")
         found.notes.append(f"{path}: {members} with a team's name were grouped into {teams}")
@@ -198,3 +235,48 @@ def _add(found: ClassList, groups: dict[str, int], where: str, row: Mapping[str,
             return
     numbers = {column: int(row[column]) for column in _NUMBERS if row.get(column)}
     found.entries.append(NewTeam(name, where, **numbers))
+
+
+# --- the kept lists ---------------------------------------------------------------------------------------------
+
+
+def kept_path(folder: Path) -> Path:
+    return folder / "class-lists.json"
+
+
+def keep(folder: Path, found: ClassList, ids: Mapping[str, int]) -> None:
+    """Keep all columns of a list in the contest's folder: grades are entered in them later. It may have addresses.
+
+    Args:
+        folder: of the contest.
+        found: the list.
+        ids: the id of each team by its name.
+
+    Raises:
+        ConfigError: the file cannot be written, or what was kept before cannot be read.
+    """
+    rows = [KeptRow(ids[name], cells) for name, cells in found.lines[:MAX_ROWS]]
+    lists = [*kept_lists(folder), KeptList(found.columns, found.delimiter, rows)]
+    path = kept_path(folder)
+    new = path.with_suffix(".json.new")
+    try:
+        new.touch(mode=0o600)  # before the addresses are in it
+        new.write_bytes(msgspec.json.format(msgspec.json.encode(lists), indent=1))
+        new.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+
+
+def kept_lists(folder: Path) -> list[KeptList]:
+    """Return the class lists that were imported into a contest, in their order.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    path = kept_path(folder)
+    if not path.exists():
+        return []
+    try:
+        return msgspec.json.decode(read_bytes(path), type=list[KeptList])
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path}: not the lists that teams import has kept ({error}); move it away") from error

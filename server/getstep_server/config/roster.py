@@ -21,7 +21,7 @@ from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Location, ValidationError, validated
 
-from .class_list import NewTeam, RosterError, read_roster
+from .class_list import NewTeam, RosterError, keep, kept_lists, read_roster
 from .contest import Team, TeamsFile, load_contest, teams_path
 from .toml_file import errors_of, parse, read_text
 
@@ -164,4 +164,7 @@ def import_teams(folder: Path, path: Path) -> tuple[list[Team], list[str]]:
         ConfigError: the list has mistakes or names no team.
     """
     found = read_roster(path)
-    return add_teams(folder, found.entries, errors=found.errors), found.notes
+    kept_lists(folder)  # before a team is added: a file that cannot be read is an error
+    added = add_teams(folder, found.entries, errors=found.errors)
+    keep(folder, found, {team.name: team.id for team in added})
+    return added, found.notes

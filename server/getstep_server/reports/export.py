@@ -344,7 +344,7 @@ def _as_jsonl(data: DataSet) -> Iterator[bytes]:
 
 def _as_csv(data: DataSet) -> Iterator[bytes]:
     rows = data.rows()  # raises before the output file is opened if the data set cannot be read
-    return map(_csv_line, chain([data.columns], rows))
+    return map(csv_line, chain([data.columns], rows))
 
 
 FILE_WIDTH = 20_000
@@ -381,17 +381,21 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters of a cell that a spreadsheet would run as a formula (OWASP, "CSV Injection")."""
 
 
-def _csv_line(cells: Iterable[object]) -> bytes:
+class Literally(str):
+    """A cell that is written as it is, even if it looks like a formula: it is from a file of the host."""
+
+
+def csv_line(cells: Iterable[object], delimiter: str = ",") -> bytes:
     """Return a row of CSV (RFC 4180) without its line end. Numbers stay numbers; text is never a formula."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="").writerow([_cell(value) for value in cells])
+    csv.writer(buffer, delimiter=delimiter, lineterminator="").writerow([_cell(value) for value in cells])
     return buffer.getvalue().encode()
 
 
 def _cell(value: object) -> object:
     if isinstance(value, (list, tuple)):
         value = " ".join(map(str, value))
-    if not isinstance(value, str):
+    if not isinstance(value, str) or isinstance(value, Literally):
         return value
     return f"'{escape_control_chars(value)}" if value.startswith(_FORMULA) else escape_control_chars(value)
 

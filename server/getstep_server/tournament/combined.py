@@ -105,10 +105,15 @@ def as_shown(rows: Sequence[Row]) -> list[Row]:
     return [replace(row, rank=rank) for rank, row in enumerate(ordered, start=1)]
 
 
+def levels(table: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows of a table in groups of equal teams: those that are separated by lot alone."""
+    return [list(rows) for _, rows in groupby(table, lambda row: row.rank - (row.lot or 1))]
+
+
 def _shares(table: Sequence[Standing]) -> dict[int, float]:
     """Return the percentage of rivals that each team is ranked above; a tied rival counts half."""
     shares: dict[int, float] = {}
-    for _, rows in groupby(table, lambda row: row.rank - (row.lot or 1)):  # separated by lot alone
+    for rows in levels(table):
         level = [row.team for row in rows]
         # the teams of earlier levels are in `shares` already
         behind = len(table) - len(shares) - len(level) + (len(level) - 1) / 2
