@@ -4,12 +4,14 @@ One server judges 32 matches between bots that answer at once. In turns it runs 
 page and its spectators: 300 that follow the overview, and 50 that open it and never read. Spectators have lowest
 priority, because in a contest they are other machines. Two of the bots think exactly 50 ms. Reported are the judged
 moves a second, the error of the thinking time that is on record for those two (median and 99th percentile), and the
-processor time and memory of the page's process.
+processor time and memory of the page's process, and the time between two updates of a spectator (median and 99th
+percentile).
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -19,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,18 +33,25 @@ from getstep_server.storage.journal_tail import JournalTail
 
 MATCHES, SPECTATORS, SLOW = 32, 300, 50
 THINK_MS = 50.0
-REQUEST = b"GET /api/v1/pages/overview HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+REQUEST = (
+    b"GET /api/v1/pages/overview HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
+    b"Accept-Encoding: gzip\r\n\r\n"
+)
 TICKS = os.sysconf("SC_CLK_TCK")
+PIECE_SECONDS = 0.05
+"""A shorter time is one between two pieces of the same update."""
 
 
 class Measured(NamedTuple):
-    """One run: moves a second, and the page's share of a core and its memory; 0 without a page."""
+    """One run: moves a second, the page's share of a core and its memory, and the time between two updates."""
 
     moves: float
     error_ms: float
     error_p99_ms: float
     core: float
     megabytes: float
+    update_s: float
+    update_p99_s: float
 
 
 def main() -> None:
@@ -62,10 +72,11 @@ def main() -> None:
     middle = {
         page: [statistics.median(column) for column in zip(*found, strict=True)] for page, found in runs.items()
     }
-    print(f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}")
+    print(f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}{'update':>9}{'p99':>9}")
     for page, name in ((False, "without page"), (True, "with page")):
-        moves, error, p99, core, megabytes = middle[page]
-        print(f"{name:14}{moves:10.0f}{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}")
+        moves, error, p99, core, megabytes, update, late = middle[page]
+        shares = f"{moves:10.0f}{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}"
+        print(f"{name:14}{shares}{update:7.2f} s{late:7.2f} s")
     print(f"moves/s with the page: {100 * middle[True][0] / middle[False][0] - 100:+.1f} %")
 
 
@@ -104,7 +115,8 @@ def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
             port = found[1] if found else "0"
             others.append(_start("benchmarks.web", "--spectators", port, str(SPECTATORS)))
             crowd = [_open(int(port)) for _ in range(SLOW)]
-        return _observe(folder, server.pid, seconds, page=page)
+        measured = _observe(folder, server.pid, seconds, page=page, begin=lambda: _say(others[-1]))
+        return measured._replace(**_updates(others[-1])) if page else measured
     finally:
         for sock in crowd:
             sock.close()
@@ -118,24 +130,50 @@ def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
 
 
 def _start(*command: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.DEVNULL)
+    return subprocess.Popen([sys.executable, "-m", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def _say(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+
+
+def _updates(spectators: subprocess.Popen[bytes]) -> dict[str, float]:
+    """Return the times between two updates since the measurement began."""
+    _say(spectators)
+    line = b"0 0" if spectators.stdout is None else spectators.stdout.readline()
+    middle, late = map(float, line.split())
+    return {"update_s": middle, "update_p99_s": late}
 
 
 async def spectators(port: int, count: int) -> None:
-    """Follow the overview so many times, and read all that comes."""
+    """Follow the overview so many times; at the second line of input, tell the times between two updates."""
 
     os.nice(19)
+    gaps: list[float] = []
+    measured_from = math.inf
 
     async def follow() -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", port)
         async with stream:
             await stream.send_all(REQUEST)
+            began = trio.current_time()
             async for _ in stream:
-                pass
+                now = trio.current_time()
+                if now - began > PIECE_SECONDS and began >= measured_from:
+                    gaps.append(now - began)
+                began = now
 
     async with trio.open_nursery() as nursery:
         for _ in range(count):
             nursery.start_soon(follow)
+        await trio.to_thread.run_sync(sys.stdin.readline)
+        measured_from = trio.current_time()  # before, the matches begin
+        await trio.to_thread.run_sync(sys.stdin.readline)
+        ordered = sorted(gaps) or [0.0]
+        print(statistics.median(ordered), ordered[int(0.99 * len(ordered))], flush=True)
+        nursery.cancel_scope.cancel()
 
 
 def _open(port: int) -> socket.socket:
@@ -146,7 +184,7 @@ def _open(port: int) -> socket.socket:
     return sock
 
 
-def _observe(folder: Path, server: int, seconds: float, *, page: bool) -> Measured:
+def _observe(folder: Path, server: int, seconds: float, *, page: bool, begin: Callable[[], None]) -> Measured:
     """Wait until matches are played, and then observe for some seconds."""
     tail = JournalTail(load_contest(folder).running)
     while len(tail.poll()) < 100:
@@ -155,6 +193,8 @@ def _observe(folder: Path, server: int, seconds: float, *, page: bool) -> Measur
     while tail.poll():
         pass
     child = _child(server) if page else 0
+    if page:
+        begin()
     before, began, lines = _ticks(child), time.monotonic(), 0
     errors: list[float] = []
     while time.monotonic() < began + seconds:
@@ -167,7 +207,7 @@ def _observe(folder: Path, server: int, seconds: float, *, page: bool) -> Measur
     took = time.monotonic() - began
     core = (_ticks(child) - before) / TICKS / took
     p99 = sorted(errors)[int(0.99 * len(errors))]
-    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child))
+    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child), 0.0, 0.0)
 
 
 def _child(pid: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from getstep_server.web.http import _GZIP_HEAD, packed
 from getstep_server.web.topics import Crowd, Topic, Topics, encode
 
 
@@ -128,6 +130,43 @@ async def test_many_bytes_are_sent_less_often() -> None:
     topic.subscribers = 500
     assert topic.pause(0) == pytest.approx(5, rel=0.01)
     assert topic.pause(1) == 9
+
+
+async def test_compressed_events_count_with_the_bytes_that_are_sent() -> None:
+    topic = Topic(Source())
+    topic.update({"a": "x" * 20_000})
+    topic.subscribers = topic.packed_subscribers = 500
+    assert topic.pause(0) == 0.25
+
+
+async def test_a_topic_rests_by_the_processor_time_of_its_build(autojump_clock: MockClock) -> None:
+    """On a busy machine a build of 10 ms may take a second; the next one must not wait nine seconds for it."""
+    busy = [0.0]
+
+    class Slow(Source):
+        def __call__(self) -> Mapping[str, Any]:
+            busy[0] += 0.01
+            autojump_clock.jump(1)
+            return super().__call__()
+
+    topics = Topics({"one": Slow(a=1)}.get, busy=lambda: busy[0])
+    topic = topics.get("one")
+    assert topic is not None
+    assert topic.due_at - trio.current_time() == pytest.approx(0.25)
+
+
+async def test_compressed_events_are_one_gzip_stream() -> None:
+    """Whatever follows what: a slow reader skips events, and gets others than a fast one."""
+    parts = [b"data: {}\n\n", b":\n\n", b"data: " + b"0123456789" * 5000 + b"\n\n", b":\n\n"]
+    reader = zlib.decompressobj(wbits=31)
+    read = reader.decompress(_GZIP_HEAD)
+    for part in parts:
+        got = reader.decompress(packed(part))
+        assert got == part  # at once: nothing waits for the next event
+        read += got
+    assert read == b"".join(parts)
+    assert packed(parts[2]) is packed(bytes(parts[2]))  # compressed once for all readers
+    assert len(packed(parts[2])) < len(parts[2]) / 5
 
 
 async def test_so_many_topics_are_kept() -> None:

@@ -56,7 +56,7 @@ from getstep_server.storage.store import Store
 from .details import match_details, team_answer, turn_answer
 from .event_log import EventLog, Position, position_of
 from .feed import Feed
-from .http import EVENTS, JSON, AnyResponse, EventStream, Request, Response, Send
+from .http import EVENTS, JSON, AnyResponse, EventStream, Request, Response, Send, packed
 from .parts import freeze_answer, progress_answer
 from .tables import PageTables
 from .topics import Crowd, Topics, encode
@@ -324,7 +324,8 @@ class Api:
             raise Refused(404, "there is no such page")
         if not streams:
             return Response(topic.snapshot(), JSON, headers=(*OPEN, ("Cache-Control", "no-store")))
-        return EventStream(partial(self.topics.follow, topic, request.address), headers=OPEN)
+        follow = partial(self.topics.follow, topic, request.address, is_packed=request.takes_gzip)
+        return EventStream(follow, headers=OPEN, is_packed=request.takes_gzip)
 
     async def events(self, request: Request, query: Query) -> AnyResponse:
         """Return what has happened since a token, and go on unless the query says no."""
@@ -339,17 +340,21 @@ class Api:
             return await self._some(start, with_turns=with_turns)
         if self.readers.is_full(request.address):
             raise Refused(503, "too many readers; try again later")
-        follow = partial(self._follow, request.address, start, with_turns, sse)
-        return EventStream(follow, EVENTS if sse else NDJSON, OPEN)
+        follow = partial(self._follow, request, start, with_turns, sse)
+        return EventStream(follow, EVENTS if sse else NDJSON, OPEN, request.takes_gzip)
 
     async def _some(self, start: Position, *, with_turns: bool) -> Response:
         batch = await self.log.next(start, with_turns=with_turns)
         text = b"" if batch is None or not batch.text else batch.text + b"\n"
         return Response(text, NDJSON, headers=(*OPEN, ("Cache-Control", "no-store")))
 
-    async def _follow(self, address: str, start: Position, with_turns: bool, sse: bool, send: Send) -> None:
-        with self.readers.member(address):
-            await self.log.follow(start, with_turns=with_turns, sse=sse, send=send)
+    async def _follow(self, request: Request, start: Position, with_turns: bool, sse: bool, send: Send) -> None:
+        async def send_packed(data: bytes) -> None:
+            await send(packed(data))
+
+        with self.readers.member(request.address):
+            sender = send_packed if request.takes_gzip else send
+            await self.log.follow(start, with_turns=with_turns, sse=sse, send=sender)
 
 
 def _limit(query: Query) -> int:

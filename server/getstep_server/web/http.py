@@ -31,9 +31,11 @@ import re
 import socket
 import sys
 import traceback
+import zlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -74,6 +76,7 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
 )
+_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))")
 _METHODS = ("GET", "HEAD", "POST")
 _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 """A ``Host`` header. The page repeats it in commands to copy, so nothing else may be in it: no user, no path."""
@@ -113,6 +116,11 @@ class Request:
         found = re.search(rf"(?:^|;\s*){name}=([A-Za-z0-9_-]{{16,64}})(?:;|$)", self.headers.get("cookie", ""))
         return found[1] if found else ""
 
+    @property
+    def takes_gzip(self) -> bool:
+        """True if the client says that it reads compressed answers."""
+        return _GZIP.search(self.headers.get("accept-encoding", "")) is not None
+
     def form(self) -> dict[str, str]:
         """Return the fields of a submitted form; the last of several values counts."""
         # a form of ours has fewer fields: each more costs memory
@@ -129,11 +137,27 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class EventStream:
-    """A response that goes on: ``follow`` sends events until it is cancelled."""
+    """A response that goes on: ``follow`` sends events until cancelled, each through `packed` if ``is_packed``."""
 
     follow: Callable[[Send], Awaitable[None]]
     content_type: str = EVENTS
     headers: tuple[tuple[str, str], ...] = ()
+    is_packed: bool = False
+
+
+@lru_cache(maxsize=64)  # all readers get the same bytes, so each event is compressed once
+def packed(data: bytes) -> bytes:
+    """Return data as a part of a gzip stream that any other part may precede and follow.
+
+    A new compressor refers to nothing before it, and a flush ends on a whole byte. Boards and tables become
+    a fifth; level 1 takes 0.2 ms for 20 kB.
+    """
+    compressor = zlib.compressobj(1, wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush(zlib.Z_SYNC_FLUSH)
+
+
+_GZIP_HEAD = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
+"""The head of a gzip stream (RFC 1952) without time and name. Its end never comes: the connection ends before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +465,10 @@ class HttpServer:
         """
         stream = connection.stream
         head = [*_STREAM_HEAD, ("Content-Type", answer.content_type), *answer.headers]
-        await _send(stream, "".join(["HTTP/1.1 200 OK\r\n", *(f"{n}: {v}\r\n" for n, v in head), "\r\n"]).encode())
+        if answer.is_packed:
+            head += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+        text = "".join(["HTTP/1.1 200 OK\r\n", *(f"{name}: {value}\r\n" for name, value in head), "\r\n"])
+        await _send(stream, text.encode() + (_GZIP_HEAD if answer.is_packed and body else b""))
         if not body:
             return
         async with trio.open_nursery() as nursery:

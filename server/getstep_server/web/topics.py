@@ -6,7 +6,8 @@ Theory of operation
 A topic is a JSON object whose members are its *parts*, such as ``table`` or ``results``. `Topic.update` gets the
 whole object. It encodes each part once, whatever the number of subscribers, and gives a part that has changed the
 new version number. A subscriber gets all parts first, and then those whose version is higher than the last one it
-got. So there is no queue: a slow reader skips states, and costs no memory.
+got. So there is no queue: a slow reader skips states, and costs no memory. An event is encoded once and compressed
+once for all subscribers that are as far.
 
 Topics that nobody follows are not built. A topic is built again at most every TOPIC_SECONDS, and less often if it
 takes long to build or many subscribers would get many bytes: see `Topic.pause`.
@@ -34,7 +35,7 @@ from getstep_server.limits import (
 )
 from getstep_server.text import escape_control_chars
 
-from .http import Send
+from .http import Send, packed
 
 Parts: TypeAlias = Mapping[str, Any]
 Build: TypeAlias = Callable[[], Parts]
@@ -68,6 +69,8 @@ class Topic:
         self.build = build
         self.version = 0
         self.subscribers = 0
+        self.packed_subscribers = 0
+        """Those of them that get compressed events."""
         self.due_at = 0.0
         self.stamp: Hashable = None
         """The state of the contest at the latest build."""
@@ -99,26 +102,32 @@ class Topic:
         return self._frames[seen]
 
     def pause(self, seconds: float) -> float:
-        """Return how long the topic rests after a build that took ``seconds``."""
-        sent = self.subscribers * len(self.frame(self.version - 1)) if self.version else 0
+        """Return how long the topic rests after a build that took ``seconds`` of processor time."""
+        sent = 0
+        if self.version and self.subscribers:
+            frame = self.frame(self.version - 1)
+            sent = (self.subscribers - self.packed_subscribers) * len(frame)
+            sent += self.packed_subscribers * len(packed(frame)) if self.packed_subscribers else 0
         return max(TOPIC_SECONDS, BUILD_RATIO * seconds, sent / PAGE_BYTES_PER_SECOND)
 
-    async def follow(self, send: Send) -> None:
+    async def follow(self, send: Send, *, is_packed: bool = False) -> None:
         """Send all parts, and then each change, until cancelled."""
         self.subscribers += 1
+        self.packed_subscribers += is_packed
         try:
             seen = -1
             while True:
                 if self.version > seen:
                     frame, seen = self.frame(max(seen, 0)), self.version
-                    await send(frame)
+                    await send(packed(frame) if is_packed else frame)
                     continue
                 with trio.move_on_after(HEARTBEAT_SECONDS) as scope:  # only a write shows that a browser has gone
                     await self._changed.wait()
                 if scope.cancelled_caught:
-                    await send(b":\n\n")
+                    await send(packed(b":\n\n") if is_packed else b":\n\n")
         finally:
             self.subscribers -= 1
+            self.packed_subscribers -= is_packed
 
     def _object(self, seen: int) -> bytes:
         """Return the parts after a version, and the server's clock in ms: browsers' clocks are often wrong."""
@@ -156,18 +165,25 @@ class Topics:
     Args:
         find: returns the builder of a topic, or None if there is no such topic.
         clock: in seconds.
+        busy: the processor time of this thread, in seconds.
     """
 
-    def __init__(self, find: Callable[[str], Build | None], clock: Callable[[], float] = trio.current_time) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], Build | None],
+        clock: Callable[[], float] = trio.current_time,
+        busy: Callable[[], float] = time.thread_time,
+    ) -> None:
         self._find = find
         self._clock = clock
+        self._busy = busy
         self._topics: dict[str, Topic] = {}
         self.crowd = Crowd()
 
-    async def follow(self, topic: Topic, address: str, send: Send) -> None:
+    async def follow(self, topic: Topic, address: str, send: Send, *, is_packed: bool = False) -> None:
         """Send a topic to a subscriber with this address, until cancelled."""
         with self.crowd.member(address):
-            await topic.follow(send)
+            await topic.follow(send, is_packed=is_packed)
 
     def get(self, name: str) -> Topic | None:
         """Return a topic in its current state; None if there is no such topic."""
@@ -202,10 +218,10 @@ class Topics:
             topic.due_at = 0.0
 
     def _build(self, topic: Topic) -> None:
-        began = self._clock()
+        # Processor time: on a busy machine a build of 10 ms takes most of a second, and the rest would take ten.
+        began = self._busy()
         topic.update(topic.build())
-        ended = self._clock()
-        topic.due_at = ended + topic.pause(ended - began)
+        topic.due_at = self._clock() + topic.pause(self._busy() - began)
 
     def _forget(self) -> None:
         """Drop topics that nobody follows, if there are too many."""
