@@ -115,17 +115,32 @@ LAPTOP, PROJECTOR = (1180, 760), (1180, 664)
 """Sizes of a browser's window. The documents show pictures about 800 pixels wide, so letters stay readable."""
 
 FAULTY = """\
-import time
-from getstep_bots import greedy
+import math, time
+import getstep
+from getstep_bots import {plays}
+from getstep_engines import GAMES
 
 def get_step(board, is_black, turn):
-    if turn.move_number == 6:
-        return [(7, 7), (6, 6)]
-    if turn.move_number == 12:
+    state = GAMES["hop"].from_board(board, is_black)
+    def value(move):
+        later = state.copy()
+        later.play(move)
+        return math.tanh(6 * later.estimate()) * (1 if is_black else -1)
+    best = sorted(state.legal_moves(), key=value)[:-4:-1]
+    for move, color in zip(best, ("green", "blue", "grey")):
+        getstep.draw(list(move), label=value(move), color=color, shape="arrow")
+    getstep.estimate(value(best[0]))
+    getstep.say(f"{{len(best)}} plans; the best one moves to {{best[0][-1]}}.")
+    getstep.tag("opening" if turn.move_number < 20 else "endgame")
+    if {faulty} and turn.move_number == 26:
+        getstep.say("Now I try to jump home at once.")
+        print("home:", sum(row.count(1) for row in board[5:]))
+        return [best[0][0], (7, 7), (6, 6)]
+    if {faulty} and turn.move_number == 32:
         time.sleep(0.2)
-    return greedy.get_step(board, is_black, turn)
+    return {plays}.get_step(board, is_black, turn)
 """
-"""A bot whose practice has something to show."""
+"""A bot whose practice has something to show, and its opponent, which makes no mistakes."""
 
 
 # --- what is drawn ----------------------------------------------------------------------------------------------
@@ -157,8 +172,10 @@ def draw_demo(folder: Path) -> None:
 
 def draw_practice(folder: Path) -> None:
     """Draw what practice prints, and its replay at the illegal move."""
-    (folder / "my_bot.py").write_text(FAULTY, encoding="utf-8")
-    typed = ["practice", "my_bot.py", "--game", "hop", "--games", "4", "--seed", "1"]
+    (folder / "my_bot.py").write_text(FAULTY.format(plays="greedy", faulty=True), encoding="utf-8")
+    (folder / "last_week.py").write_text(FAULTY.format(plays="hesitant", faulty=False), encoding="utf-8")
+    against = ["--against", "last_week.py", "--games", "4", "--seed", "1"]
+    typed = ["practice", "my_bot.py", "--game", "hop", *against]
     terminal = Terminal([sys.executable, "-m", "getstep", *typed], height=60, cwd=folder)
     terminal.end()
     shown = terminal.text.replace(str(folder), "/home/ada")

@@ -60,8 +60,7 @@ const SHAPES = {
     const at = (along, aside) => `${rounded(to[0] - along * x - aside * y)} ${rounded(to[1] - along * y + aside * x)}`;
     const line = `M${[...points.slice(0, -1).map((point) => point.join(" ")), at(24, 0)].join("L")}`;
     const head = `<path d="M${at(0, 0)}L${at(34, 20)}L${at(34, -20)}Z"/>`;
-    const labels = [[(from[0] + to[0]) / 2, (from[1] + to[1]) / 2]];
-    return { under: "", over: lines(line) + head, labels };
+    return { under: "", over: lines(line) + head, labels: [[to[0], to[1] + 32]] };
   },
   region(squares) {
     const inside = new Set(squares.map(String));
