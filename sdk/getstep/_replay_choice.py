@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._errors import SetupError
-from .text import Console, escape_control_chars
+from .text import escape_control_chars
 
 if TYPE_CHECKING:  # replays are loaded when they are used: other commands do not wait for them
     from .replay import Replay
@@ -18,8 +19,8 @@ def add_number(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--number", type=int, help="which game of the replay's page, from 1 (default: the first)")
 
 
-def chosen_game(page: Path, number: int | None, console: Console) -> Replay:
-    """Return a game of a replay's page, by default the first one.
+def chosen_game(page: Path, number: int | None, say: Callable[[str], object]) -> Replay:
+    """Return a game of a replay's page, by default the first one; ``say`` prints that there are others.
 
     Raises:
         SetupError: the page cannot be read, or has no such game.
@@ -34,5 +35,5 @@ def chosen_game(page: Path, number: int | None, console: Console) -> Replay:
     if not 1 <= chosen <= len(games):
         raise SetupError(f"--number: the page has {len(games)} games; expected 1 to {len(games)} ({chosen})")
     if len(games) > 1 and number is None:
-        console.say(f"The page has {len(games)} games; this is the first. Another one: --number 2.")
+        say(f"The page has {len(games)} games; this is the first. Another one: --number 2.")
     return games[chosen - 1]

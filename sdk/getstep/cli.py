@@ -120,11 +120,14 @@ exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 sto
 _MOVE = """\
 Ask your bot for one move in a position of a replay: a page that practice has written, or that you have saved from
 a contest. You see the board, the move and whether it is legal, the board after it, the time that it took, what your
-bot printed, and its traceback if it raises. --move counts as the replay does; 0 is the start.
+bot noted and printed, and its traceback if it raises. With --debug no time counts, and a bot in Python runs in this
+terminal: breakpoint() in it opens pdb. It is so without the option, too, while a debugger is attached. --move
+counts as the replay does; 0 is the start.
 
 examples:
   getstep move my_bot.py --from my_bot-practice.html --move 37
   getstep move my_bot.py --from match.html --number 3 --move 37 --limit 60
+  getstep move my_bot.py --from my_bot-practice.html --move 37 --debug
   getstep move my_bot.cpp --from match.html --move 37
 
 exit codes: 0 a legal move, 1 a fault, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
@@ -457,9 +460,7 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
     )
-    parser.add_argument(
-        "--debug", action="store_true", help="stop the clocks and run get_step in this terminal, for a debugger"
-    )
+    _add_debug(parser)
     most = f"how many games (default 10; 1 with --human, --from or --debug; with --sprt at most {2 * MOST_PAIRS})"
     parser.add_argument("--games", type=int, help=most)
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
@@ -491,6 +492,13 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
 def _add_move(parser: argparse.ArgumentParser) -> None:
     _add_bot(parser)
     _add_position(parser)
+    _add_debug(parser)
+
+
+def _add_debug(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--debug", action="store_true", help="stop the clocks and run get_step in this terminal, for a debugger"
+    )
 
 
 def _add_bot(parser: argparse.ArgumentParser) -> None:

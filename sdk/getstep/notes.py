@@ -21,7 +21,7 @@ import contextlib
 import itertools
 import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .text import Console, short_repr
@@ -43,7 +43,7 @@ from .wire import (
     is_tag,
 )
 
-__all__ = ["PREFIX", "Collector", "collected", "current", "draw", "estimate", "say", "tag"]
+__all__ = ["PREFIX", "Collector", "collected", "current", "draw", "estimate", "noted_line", "say", "tag"]
 
 PREFIX = "getstep:"
 """The beginning of a line of a program's standard error that is a note."""
@@ -79,6 +79,14 @@ def tag(word: str) -> None:
     """Mark the match with a word of at most 24 characters, such as "opening"; at most 8 a move."""
     if collector := _current("tag"):
         collector.tag(word)
+
+
+def noted_line(notes: Mapping[str, Any]) -> str:
+    """Return checked notes in one line; drawings and what the program printed are for replays only."""
+    said = " / ".join(line for line in notes.get("say", "").split("\n") if line)
+    estimate = f"estimate {notes['estimate']:.3g}" if "estimate" in notes else ""
+    tags = f"tags {' '.join(notes['tags'])}" if "tags" in notes else ""
+    return "; ".join(filter(None, [said and f"says: {said}", estimate, tags]))
 
 
 # --- the notes of a move ----------------------------------------------------------------------------------------

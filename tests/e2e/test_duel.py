@@ -67,6 +67,7 @@ def test_a_test_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> Non
     pairs, score = int(found[1]), last_score(program.output)
     assert 4 <= pairs < 20
     assert score.startswith(f"{pairs} pairs: {2 * pairs} won, 0 drawn, 0 lost (100.0%), Elo +∞ [+")
+    assert f"greedy as the second player (White): {pairs} won, 0 drawn, 0 lost" in program.output
     assert float(score.partition("LLR ")[2].partition(" ")[0]) > 2.94
     assert no_bots_on(port)
     contest = load_contest(kept)

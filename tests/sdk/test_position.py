@@ -231,6 +231,11 @@ def test_practice_from_a_position(
     ("body", "code", "says"),
     [
         (f"print('x', turn.move_number); {LEGAL}", 0, ["my_bot.py (More): R", "Legal. In the replay: ", "  x 3"]),
+        (
+            f"getstep.say('hm'); getstep.estimate(0.25); getstep.draw((2, 3), 7, 'blue'); {LEGAL}",
+            0,
+            ["It noted:\n  says: hm; estimate 0.25\n  draws: mark (2, 3) 7 blue\n"],
+        ),
         ("return ('R', (3, 3), (3, 4))", 1, ["illegal_move", "!#!", "Legal: ('R'", "It took "]),
         ("raise ValueError('no idea')", 1, ["raised: ValueError: no idea", "line 5, in get_step", "It took "]),
     ],
@@ -244,6 +249,55 @@ def test_move_asks_once(
     assert "After move 2 of match.html (match 7: Ada - Grace); More is on turn." in out
     assert "(limit 5 s a move)" in out
     assert [text for text in says if text not in out] == []
+
+
+def test_move_asks_without_a_clock_in_this_process_with_debug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = f"sys.modules['tests_asked'] = None; {LEGAL}"
+    replay, bot = page(tmp_path, recording("linkage")), write(tmp_path, f"import sys; {body}")
+    assert cli.main(["move", str(bot), "--from", str(replay), "--move", "2", "--debug"]) == 0
+    assert sys.modules.pop("tests_asked", "elsewhere") is None
+    out = capsys.readouterr().out
+    assert "The clocks are stopped. my_bot.py runs here: breakpoint() opens pdb" in out
+    assert "my_bot.py (More): R" in out
+
+
+def test_practice_in_python_takes_a_position_as_the_command_does(tmp_path: Path) -> None:
+    replay = page(tmp_path, recording("hop"), recording("linkage"))
+    results = getstep.practice(
+        first_legal, against=first_legal, replay=replay, number=2, move=5, side="both", games=2, quiet=True
+    )
+    assert [match.bot for match in results.matches] == [1, 0]
+    assert results.game == "linkage"
+    begun = getstep.practice(first_legal, replay=replay, move=3, against=first_legal, recorded=False, quiet=True)
+    [match] = begun.matches
+    assert match.turns[0].number == 4
+    assert not any(turn.recorded for turn in match.turns)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"move": 3}, "give replay as well"),
+        ({"recorded": False}, "give replay as well"),
+        ({"replay": "match.html"}, "--from: which position?"),
+        ({"replay": "match.html", "move": 3, "side": "third"}, "side: expected first, second or both ('third')"),
+        ({"replay": "match.html", "move": 3, "sprt": True}, "leave out replay, or sprt"),
+        ({"replay": "match.html", "move": 3, "options": {"size": 6}}, "the replay has the options"),
+        ({"game": "hop", "sprt": {"elo0": 5.0, "elo1": 0.0}}, "--sprt: "),
+        ({"game": "hop", "sprt": {"elo2": 5.0}}, "--sprt: "),
+        ({"game": "hop", "sprt": True, "debug": True}, "sprt needs the clocks"),
+        ({"game": "hop", "sprt": True, "games": 3}, "a test counts pairs"),
+    ],
+)
+def test_wrong_arguments_in_python(
+    arguments: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page(tmp_path, recording("linkage"))
+    with pytest.raises(SetupError, match=re.escape(says)):
+        getstep.practice(first_legal, against=first_legal, quiet=True, **arguments)
 
 
 @pytest.mark.parametrize(

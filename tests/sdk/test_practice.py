@@ -326,6 +326,14 @@ def test_a_comparison_stops_when_it_is_sure_and_says_how_sure_and_from_which_sid
     assert results.elo[0] > results.elo[1] > 0
 
 
+def test_practice_in_python_compares_as_the_command_does() -> None:
+    seeds = {"options": {"size": "6-16"}, "seed": 1}
+    results = play(first_legal, "pseudo_tonga", against=_raises, games=None, sprt={"elo1": 400}, **seeds)
+    assert results.test
+    assert results.test.verdict == "H1"
+    assert len(results.matches) < 40
+
+
 def test_a_comparison_of_bots_that_repeat_their_moves_says_what_it_needs() -> None:
     said = " ".join(str(compare(4)).split())
     assert "Not decided after 2 pairs: the LLR is still between its bounds. Allow more with --games." in said

@@ -67,7 +67,7 @@ def _seconds(text: str) -> float:
 
 
 def _analyse(options: argparse.Namespace, console: Console) -> int:
-    game = chosen_game(options.replay, options.number, console)
+    game = chosen_game(options.replay, options.number, console.say)
     page = options.html or options.replay.with_name(f"{options.replay.stem}-analysis.html")
     show(game, page, console, seconds=options.seconds, open_page=options.open)
     return 0

@@ -6,30 +6,41 @@ import argparse
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from getstep._errors import SetupError
-from getstep._replay_choice import chosen_game
 from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
 from getstep.drawing.viewer import painter
 from getstep.games import only_game
-from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
-from getstep.text import Console, duration, short_repr
-from getstep_engines import Player as Colour
+from getstep.notes import noted_line
+from getstep.sprt import DEFAULTS, Sprt
+from getstep.text import Console, duration, escape_control_chars, short_repr
 
 from .browser import BrowserPlayer, Page, find_page
-from .human import HumanPlayer
-from .position import Position, position_after
+from .human import HumanPlayer, Quit
+from .position import Position, position_in, sides_from
 from .results import WIDTH, Results
 from .screen import Screen, turn_text
-from .series import Entrant, Plan, ask_once, check_game, entrant, find_game, own_entrant, run
+from .series import (
+    DEFAULT_GAMES,
+    GAMES_WITH_TEST,
+    Entrant,
+    Plan,
+    ask_once,
+    check_game,
+    entrant,
+    find_game,
+    own_entrant,
+    run,
+    sequential_test,
+)
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
-GAMES, GAMES_WITH_TEST = 10, 2 * MOST_PAIRS
 PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 
@@ -42,13 +53,13 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if begins is None:
         check_game(_game_name(options), options.bot)
     bot = own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
-    most = GAMES_WITH_TEST if test else 1 if options.human or begins or not bot.clock else GAMES
+    most = GAMES_WITH_TEST if test else 1 if options.human or begins or not bot.clock else DEFAULT_GAMES
     games = most if options.games is None else options.games
     if begins is None:
         drawn = options_named(options.option)
         plan = Plan(find_game(_game_name(options), bot), games, options.limit, drawn, seed=options.seed, test=test)
     else:
-        sides, recorded = _sides(options.side, begins), options.recorded and not options.human
+        sides, recorded = sides_from(options.side, begins), options.recorded and not options.human
         plan = Plan(
             begins.game, games, options.limit, seed=options.seed, begins=begins, sides=sides, recorded=recorded
         )
@@ -84,10 +95,7 @@ def _test(options: argparse.Namespace) -> Sprt | None:
         raise SetupError("--sprt compares two bots; give the other one with --against, or leave out --human.")
     if options.debug:
         raise SetupError("--sprt needs the clocks, which --debug stops; leave out one of them.")
-    try:
-        return Sprt(**{**DEFAULTS, **given})
-    except ValueError as error:
-        raise SetupError(f"--sprt: {error}.") from None
+    return sequential_test(given)
 
 
 def move(options: argparse.Namespace, console: Console) -> int:
@@ -95,23 +103,38 @@ def move(options: argparse.Namespace, console: Console) -> int:
     begins = _position(options, console)
     if begins is None:
         raise SetupError("Which position? Give a replay with --from, and --move with the number that it shows.")
-    bot = entrant(options.bot, options.convention, say=console.say)
+    bot = own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
     plan = Plan(begins.game, 1, options.limit, seed=options.seed, begins=begins, sides=(begins.to_move,))
     draw = painter(getattr(sys.stdout, "encoding", None), is_terminal=sys.stdout.isatty())
     on_turn = plan.game.players[begins.to_move]
     console.say(_wrapped(f"After {begins.text}; {on_turn} is on turn."))
     console.say(f"{draw(begins.picture)}\n")
-    match, turn, output = ask_once(plan, bot)
+    try:
+        match, turn, output = ask_once(plan, bot)
+    except Quit:  # at the debugger's prompt
+        return STOPPED
+    limit = f" (limit {plan.control})" if bot.clock else ""
     if turn.kind == "move":
-        console.say(f"{turn_text(match, turn)} (limit {plan.control})\n{draw(turn.picture)}")
+        console.say(f"{turn_text(match, turn)}{limit}\n{draw(turn.picture)}")
         console.say(f"Legal.{_in_the_replay(begins)}")
     else:
         fault = Results(bot.name, "", plan.game.name, (match,)).first_fault(draw, sys.maxsize)
-        took = f"It took {duration((turn.seconds or 0.0) * 1000)} (limit {plan.control})."
+        took = f"It took {duration(turn.seconds * 1000)}{limit}." if turn.seconds is not None else "Not measured."
         console.say(f"{fault}\n{took}{_in_the_replay(begins)}")
+    if turn.notes:
+        console.say("\n".join(["\nIt noted:", *_noted(turn.notes)]))
     if printed := output.since(0):
         console.say("\nIt printed:\n" + "\n".join(f"  {line}" for line in printed))
     return PLAYED if turn.kind == "move" else FAULTY
+
+
+def _noted(notes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the bot noted, a line for each drawing."""
+    if line := noted_line(notes):
+        yield f"  {escape_control_chars(line)}"
+    for shape, squares, label, color in notes.get("draw", ()):
+        where = " ".join(f"({row}, {column})" for row, column in zip(squares[::2], squares[1::2]))  # noqa: B905 - even
+        yield escape_control_chars("  draws: " + " ".join(filter(None, [shape, where, label, color])))
 
 
 def _in_the_replay(begins: Position) -> str:
@@ -131,29 +154,10 @@ def _position(options: argparse.Namespace, console: Console) -> Position | None:
             flag = given[0] if given else "--no-recorded"
             raise SetupError(f"{flag} is for a position of a replay: add --from, such as --from replay.html.")
         return None
-    if options.move is None:
-        raise SetupError(
-            "--from: which position? Add --move with the number that the replay shows; 0 is the start."
-        )
     if getattr(options, "option", None):
         raise SetupError("--option: the replay has the options of its game; leave it out.")
-    replay = chosen_game(options.replay, options.number, console)
-    if (game := getattr(options, "game", None)) not in (None, replay.rules):
-        raise SetupError(f"--game: the replay's game is {replay.rules} ({short_repr(game)}); leave it out.")
-    return position_after(replay, options.move, options.replay.name)
-
-
-def _sides(side: str | None, begins: Position) -> tuple[Colour, ...]:
-    """Return the bot's sides: by default the one on turn, so that its first move is the one to look at."""
-    first = begins.to_move
-    second: Colour = 1 if first == 0 else 0
-    sides: dict[str | None, tuple[Colour, ...]] = {
-        None: (first,),
-        "both": (first, second),
-        "first": (0,),
-        "second": (1,),
-    }
-    return sides[side]
+    game = getattr(options, "game", None)
+    return position_in(options.replay, options.move, options.number, game, console.say)
 
 
 def _begins_text(plan: Plan, begins: Position, bot: Entrant, other: Entrant) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from getstep._errors import SetupError
+from getstep._replay_choice import chosen_game
 from getstep.drawing import Picture
 from getstep.referee import MatchState, Turn, WrongTurn
 from getstep.replay import Replay, ReplayTurn
-from getstep.text import escape_control_chars
+from getstep.text import escape_control_chars, short_repr
 from getstep_engines import Game, TimeControl
 from getstep_engines import Player as Colour
 
@@ -114,6 +116,45 @@ def position_after(replay: Replay, move: int, page: str) -> Position:
     if outcome is not None:
         raise SetupError(f"--move: the game is over after turn {move}; give an earlier one, down to 0, the start.")
     return position
+
+
+def position_in(
+    page: Path, move: int | None, number: int | None, game: str | None, say: Callable[[str], object]
+) -> Position:
+    """Return the position of a replay's page that ``--from``, ``--move`` and ``--number`` name.
+
+    ``game`` is the one that was asked for, if any. ``say`` prints that the page has further games.
+
+    Raises:
+        SetupError: there is no such position, or it is of another game.
+    """
+    if move is None:
+        raise SetupError(
+            "--from: which position? Add --move with the number that the replay shows; 0 is the start."
+        )
+    replay = chosen_game(page, number, say)
+    if game not in (None, replay.rules):
+        raise SetupError(f"--game: the replay's game is {replay.rules} ({short_repr(game)}); leave it out.")
+    return position_after(replay, move, page.name)
+
+
+def sides_from(side: str | None, begins: Position) -> tuple[Colour, ...]:
+    """Return the bot's sides: by default the one on turn, so that its first move is the one to look at.
+
+    Raises:
+        SetupError: there is no such side.
+    """
+    first = begins.to_move
+    second: Colour = 1 if first == 0 else 0
+    sides: dict[str | None, tuple[Colour, ...]] = {
+        None: (first,),
+        "both": (first, second),
+        "first": (0,),
+        "second": (1,),
+    }
+    if side not in sides:
+        raise SetupError(f"side: expected first, second or both ({short_repr(side)})")
+    return sides[side]
 
 
 def _on_record(turn: ReplayTurn) -> Turn:

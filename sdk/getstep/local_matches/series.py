@@ -22,7 +22,7 @@ from getstep.languages import language_of
 from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
-from getstep.sprt import Sprt
+from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
 from getstep.text import short_repr
 from getstep.turn import Callback, GetStepFunction
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
@@ -32,7 +32,7 @@ from .debug import DebugPlayer, awaited
 from .human import PersonPlayer, Quit
 from .match import PlayedMatch, PlayedTurn, play_match, play_turn
 from .players import Player, ProcessPlayer, ThreadPlayer
-from .position import Position
+from .position import Position, position_in, sides_from
 from .results import Results, pairs_of
 from .screen import Screen
 from .wire_players import WirePlayer
@@ -46,6 +46,8 @@ SAMPLES = {
 }
 """The opponents that are installed with getstep, and their modules in `getstep_bots`."""
 
+DEFAULT_GAMES, GAMES_WITH_TEST = 10, 2 * MOST_PAIRS
+
 MOST_GAMES = 10_000
 """Their boards are kept in memory until the end, 100 kB or so for a game."""
 
@@ -57,13 +59,19 @@ def practice(
     get_step: Bot,
     game: str | None = None,
     against: Bot = "greedy",
-    games: int = 10,
+    games: int | None = None,
     *,
     limit: float | None = None,
     options: Mapping[str, int | str] | None = None,
     seed: int | str | None = None,
     quiet: bool = False,
     debug: bool = False,
+    replay: str | os.PathLike[str] | None = None,
+    move: int | None = None,
+    number: int | None = None,
+    side: str | None = None,
+    recorded: bool = True,
+    sprt: bool | Mapping[str, float] = False,
 ) -> Results:
     """Play whole games on this machine, with the rules, the clocks and the penalties of a contest.
 
@@ -82,27 +90,67 @@ def practice(
             another language is built first; the program connects over TCP.
         game: the game's name; with a file, the one that the file names.
         against: the opponent: ``"random"``, ``"greedy"``, ``"mcts"``, another sample bot, a file or a function.
-        games: how many games. The bot has the first move in the first, third, ... one.
+        games: how many games: by default 10, with ``sprt`` at most 2,000, with ``replay`` or ``debug`` one. The bot
+            has the first move in the first, third, ... one.
         limit: seconds for each move, or for a whole game in a game with such a limit; by default the game's own.
         options: the game's options, such as ``{"size": 10}``. ``{"size": "6-16"}`` draws it for each two games.
         seed: the same seed gives the sample bots the same random moves, and seeds ``random`` in each process.
         quiet: print nothing while the games are played, unless with ``debug``.
         debug: stop the clocks, and call the function in this thread, where ``breakpoint()`` works. That is so as
             well while a debugger is attached. A program in another language is started by you, as is then printed.
+        replay: the page of a replay: each game begins with a position of it, as with ``--from``.
+        move: with ``replay``: after which turn, as the replay counts them; 0 is the start.
+        number: with ``replay``: which game of the page, from 1.
+        side: with ``replay``: ``"first"``, ``"second"`` or ``"both"`` in turn; by default the side on turn there.
+        recorded: with ``replay``: the opponent first makes its moves of the replay, as long as they are legal.
+        sprt: stop as soon as a sequential test is sure which bot is stronger. It may have the settings of the test,
+            such as ``{"elo0": -10, "elo1": 10}``.
 
     Raises:
-        SetupError: the game, the number of games, an option or the limit is not valid.
+        SetupError: the game, the number of games, an option, the limit or the position is not valid.
         BotError: a bot cannot be loaded.
     """
     if _bot.loading:
         raise BotError(
             'getstep.practice is called while the file is loaded; put it under if __name__ == "__main__":'
         )
-    screen = Screen(None if quiet and not debug else sys.stdout, games)
-    check_game(game, get_step)
+    out = None if quiet and not debug else sys.stdout
+    test = None if sprt is False else sequential_test({} if sprt is True else sprt)
+    if replay is None:
+        if (move, number, side, recorded) != (None, None, None, True):
+            raise SetupError("move, number, side and recorded are for a position of a replay: give replay as well.")
+        begins = None
+        check_game(game, get_step)
+    else:
+        if test is not None:
+            raise SetupError("sprt compares two bots in whole games; leave out replay, or sprt.")
+        if options:
+            raise SetupError("options: the replay has the options of its game; leave them out.")
+        begins = position_in(Path(replay), move, number, game, Screen(out, 1).say)
+    if test is not None and debug:
+        raise SetupError("sprt needs the clocks, which debug stops; leave out one of them.")
+    if games is None:
+        games = GAMES_WITH_TEST if test is not None else 1 if begins is not None or debug else DEFAULT_GAMES
+    screen = Screen(out, games, test=test)
     bot, other = own_entrant(get_step, debug=debug, say=screen.say), entrant(against, say=screen.say)
-    plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed)
+    if begins is None:
+        plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed, test)
+    else:
+        sides = sides_from(side, begins)
+        plan = Plan(begins.game, games, limit, seed=seed, begins=begins, sides=sides, recorded=recorded)
     return run(plan, bot, other, screen)
+
+
+def sequential_test(settings: Mapping[str, float]) -> Sprt:
+    """Return the test with these settings, in place of the default ones.
+
+    Raises:
+        SetupError: a setting is not valid.
+    """
+    try:
+        return Sprt(**{**DEFAULTS, **settings})
+    except (ValueError, TypeError) as error:
+        raise SetupError(f"--sprt: {error}.") from None
 
 
 @dataclass(frozen=True)
@@ -231,6 +279,7 @@ def ask_once(plan: Plan, bot: Entrant) -> tuple[PlayedMatch, PlayedTurn, Output]
     _check_plays(bot, plan.game)
     _check_start(position, bot, side)
     match = plan.match(1, (bot.name, position.replay.names[1 - side]))
+    match.clock = bot.clock
     if match.state().clocks.limit(side) <= 0:
         raise SetupError(f"{plan.game.players[side]} has no time left at {position.text}; give a --limit.")
     player = bot.start(plan.seed_of(0))

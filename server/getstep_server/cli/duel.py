@@ -36,7 +36,9 @@ from getstep_server.programs.adding import NewProgram, add_program
 from getstep_server.programs.source import source_in
 from getstep_server.records.record import parse
 from getstep_server.reports.live_board import LiveBoard
+from getstep_server.reports.match_pages import Links
 from getstep_server.reports.progress import FRAMES_PER_SECOND, ProgressView
+from getstep_server.reports.team_pair import pair_events
 from getstep_server.runtime.run import MakeCluster, RunOutcome, run_contest
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of
@@ -512,7 +514,18 @@ def outcome_lines(contest: Contest) -> list[str]:
     warning = copied_pairs(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:
         lines.append(f"! {warning}")
+    lines += _sides_and_tags(contest)
     return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
+
+
+def _sides_and_tags(contest: Contest) -> list[str]:
+    """Return how often the first bot won from each side, and with each tag."""
+    tournament, team = tournament_of(contest), next(iter(contest.teams))
+    links = Links("", "", {number for number, _ in tournament.recorded})
+    with Store(contest.database, reading=True) as store:
+        matches = list(tournament.matches.values())
+        events = pair_events(tournament, store, team, matches, links, None, lambda fields: fields)
+    return [f"{what}: {text}" for event in events for what, text in event.facts]
 
 
 def _faults(contest: Contest, score: DuelScore, team: Team) -> list[str]:

@@ -121,7 +121,8 @@ def _tag_facts(
             (tags.get(result.match.number, {}).get(one, ()), result.outcome_for(side)) for result, side in sides
         ]
         for found in results_by_tag(noted):
-            yield f"{name(team)} where {name(one)} noted the tag {found.tag}", str(found)
+            latest = f", in the latest {MOST_COMPARED}" if len(tags) == MOST_COMPARED else ""
+            yield f"{name(team)} where {name(one)} noted the tag {found.tag}{latest}", str(found)
 
 
 def _parting_text(found: tuple[int, int] | None) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from getstep.drawing import Picture
 from getstep.drawing.viewer import Frame
+from getstep.notes import noted_line
 from getstep.referee import MatchState
 from getstep.wire import checked_notes
 from getstep_engines import GAMES, Game, Player, State
@@ -106,7 +107,7 @@ def _moments(game: GameRecord, match: MatchState) -> Iterator[Moment]:
             None if isinstance(turn, (Passed, Stalled)) else turn.ms,
             picture,
             rules.score_line(match.state),
-            _noted(checked_notes(game.turns[number - 1].get("notes"))),
+            noted_line(checked_notes(game.turns[number - 1].get("notes"))),
             remarks,
         )
         before = match.state.copy()  # a copy: `steps` applies the next turn to the same state
@@ -124,14 +125,6 @@ def _turn_text(turn: Mapping[str, Any], rules: Game) -> str:
     """Return a turn's text. A game's own notation follows the coordinates, which are those of the board."""
     text = turn_text(turn, rules)
     return f"{coordinates(turn['move'])}  {text}" if "move" in turn and rules.look.notation else text
-
-
-def _noted(notes: Mapping[str, Any]) -> str:
-    """Return a turn's notes in one line; drawings and what the program printed are for replays only."""
-    said = " / ".join(line for line in notes.get("say", "").split("\n") if line)
-    estimate = f"estimate {notes['estimate']:.3g}" if "estimate" in notes else ""
-    tags = f"tags {' '.join(notes['tags'])}" if "tags" in notes else ""
-    return "; ".join(filter(None, [said and f"says: {said}", estimate, tags]))
 
 
 def _remarks(game: GameRecord, turns: int) -> Iterator[str]:
