@@ -38,7 +38,13 @@ function show(state) {
 function now({ team, running }) {
   const bots = team.connected ? `Connected with ${plural(team.connected, "bot")}.` : "No bot of your team is connected.";
   const connected = team.program ? `The host plays with version ${team.program} of your program. Until it stops, bots of your team cannot connect.` : bots;
-  const playing = running.map((match) => [" ", h("a", { href: `/match/${match.match}` }, `Plays match #${match.match} now`), "."]);
+  const playing = running.map(({ match }) => [
+    " ",
+    h("a", { href: `/match/${match}` }, `Plays match #${match} now`),
+    " (",
+    file(`match/${match}.html`, "replay with its notes"),
+    ").",
+  ]);
   const hangs = team.hangs ? h("span", { class: "bad" }, ` Careful: ${HANGS}`) : "";
   return h("p", { role: "status" }, connected, playing, hangs);
 }
