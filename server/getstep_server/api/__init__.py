@@ -25,4 +25,5 @@ events may come: a program ignores what it does not know.
 __all__ = [
     "answers",
     "build",
+    "visibility",
 ]

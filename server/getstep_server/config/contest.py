@@ -71,9 +71,14 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
 
 
 class PageTable(TomlTable, frozen=True, kw_only=True):
-    """``[page]``: how long before the expected end the page stops showing results; None: it shows all."""
+    """``[page]``: what the live page shows, and to whom.
+
+    ``freeze_minutes`` is how long before the expected end the page stops showing results; None: it shows all. A
+    program with the ``metrics_key`` may read ``/metrics`` from another machine; None: only this machine may.
+    """
 
     freeze_minutes: Annotated[float, Meta(gt=0, le=10_080)] | None = None
+    metrics_key: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._~+/=-]{16,200}$")] | None = None
 
 
 class ProgramsTable(TomlTable, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ class RunStatus:
     ``waiting``: teams that have matches to play and are not connected, while no match can start. ``hanging``: teams
     with a bot that is connected and does not answer (`getstep_server.events.BotHangs`). ``address``: where
     programs on this machine connect; None if it is not known. ``friendly``: the numbers of the friendly matches
-    that are being played.
+    that are being played. ``lag_ms``: how late the event loop has woken a task, the last time it was looked at.
     """
 
     state: str = "gathering"
@@ -34,6 +34,7 @@ class RunStatus:
     address: tuple[str, int] | None = None
     hanging: tuple[int, ...] = ()
     friendly: tuple[int, ...] = ()
+    lag_ms: float = 0.0
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -64,7 +65,8 @@ def read_status(folder: Path) -> RunStatus | None:
         hanging = tuple(map(int, fields.get("hanging", ())))  # a server of an earlier version has none
         friendly = tuple(map(int, fields.get("friendly", ())))
         address = _address(fields.get("address"))
-        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly)
+        lag_ms = float(fields.get("lag_ms", 0.0))
+        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms)
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -35,6 +35,7 @@ from .downloads import (
 from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
+from .metrics import Metrics
 from .own import TeamArea
 from .parts import Overview
 from .people import People
@@ -133,6 +134,7 @@ class App:
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
         self.api = Api(feed, tables, self.topics)
+        self.metrics = Metrics(feed, self.api)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render)
@@ -148,6 +150,8 @@ class App:
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
             return await self.own(request)
+        if request.path == "/metrics":
+            return await self.metrics(request)
         if request.path.startswith("/api/v1/"):
             found = await self.api(request)
             return unless_known(request, found) if isinstance(found, Response) else found

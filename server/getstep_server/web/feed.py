@@ -33,7 +33,7 @@ from getstep_server.storage.store import Store
 from getstep_server.tournament.pace import PaceEstimator
 from getstep_server.tournament.tournament import Tournament
 
-from .live import LiveMatch, LiveMatches
+from .live import LiveMatch, LiveMatches, code_of
 
 _Projection: TypeAlias = tuple[Tournament, Tournament, list[dict[str, Any]]]
 
@@ -75,6 +75,8 @@ class Feed:
         self.pace = PaceEstimator(clock)
         self.played = 0
         """The matches that ended while this process followed them."""
+        self.codes: Counter[str] = Counter()
+        """The turns that were read from the journal: moves, passes, and the codes of faults and ends."""
         self.version: Counter[str] = Counter()
         """Counts changes of "records", "turns" and "status"."""
         self.latest: deque[Result] = deque(maxlen=LATEST)
@@ -175,6 +177,8 @@ class Feed:
         lines = tail.poll()
         at = min(time.time(), tail.written_at)
         for line in lines:
+            if code := code_of(line.entry):
+                self.codes[code] += 1
             begun = self.live.add(line, at)
             if begun is not None:
                 self.pace.start(begun.match, lambda live=begun: live.played)  # type: ignore[misc]  # mypy does not infer the type of a lambda with a default

@@ -257,6 +257,8 @@ class HttpServer:
         self._handle = handle
         self._hosts = hosts
         self._body_limit = body_limit
+        self.answers: Counter[int] = Counter()
+        """The answers that were sent, by status; an event stream counts when it begins."""
         self._uploads: set[int] = set()  # the teams whose long bodies are read
         # a set in the order of arrival: `_make_room` closes the one that has waited longest
         self._connections: dict[_BrowserConnection, None] = {}
@@ -431,6 +433,7 @@ class HttpServer:
     async def _send_response(
         self, parser: h11.Connection, connection: _BrowserConnection, answer: Response, *, body: bool = True
     ) -> None:
+        self.answers[answer.status] += 1
         headers = [*SECURITY_HEADERS, *answer.headers]
         if answer.status != HTTPStatus.NO_CONTENT:  # which has no length (RFC 9110, section 8.6)
             headers += [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
@@ -463,6 +466,7 @@ class HttpServer:
         The response has no length and ends with the connection, so that the bytes of an event are the same for all
         subscribers and need no framing for each.
         """
+        self.answers[200] += 1
         stream = connection.stream
         head = [*_STREAM_HEAD, ("Content-Type", answer.content_type), *answer.headers]
         if answer.is_packed:

@@ -24,6 +24,19 @@ _PASS = b'"pass":true}'
 _DROPPED = b'{"dropped"'
 
 
+def code_of(entry: bytes) -> str:
+    """Return what a line of the journal tells of a turn: "move", "pass", or the code of a fault or an end; "" of
+    another line."""
+    if not entry.startswith(_TURN):
+        return ""
+    if entry.startswith(b'"move":', len(_TURN) + 2):  # most of them: {"player":0,"move":...
+        return "move"
+    if entry.endswith(_PASS):
+        return "pass"
+    turn = decode(entry)
+    return str(turn.get("fault") or turn.get("end") or "move")
+
+
 class LiveMatch:
     """A match that is being played. Its lines are kept as they come, and applied when somebody looks.
 

@@ -101,6 +101,7 @@ async def serve(
     tables.reset()
     app = App(feed, tables, None if reveal is None else reveal(feed))
     server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
+    app.metrics.server = server
     listener.setblocking(False)
 
     def loaded() -> None:
