@@ -498,7 +498,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     ),
     "decisions": (
         7,
-        {"config", "errors", "records", "reports", "storage", "text", "tournament"},
+        {"config", "errors", "limits", "records", "reports", "storage", "text", "tournament", "validation"},
         "a ruling is a record; whoever plays reads it from the chain",
     ),
     "web": (
@@ -569,7 +569,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "sandbox": (3, {"limits"}, "it runs programs, and knows no contest"),
     "config": (
         2,
-        {"errors", "formats", "limits", "text", "validation"},
+        {"errors", "file_lock", "formats", "limits", "text", "validation"},
         "what the host writes comes before what happens",
     ),
     "addresses": (1, set(), "several rooms count by address"),

@@ -410,6 +410,28 @@ class FriendlyEnded(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class TeamsChanged(Notice):
+    """These teams are new, or have another name, token or number of seats, from now on."""
+
+    logged = "teams_changed"
+
+    teams: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TeamsUnreadable(Notice):
+    """A changed teams.toml cannot be read: the teams stay as they were."""
+
+    level = "warning"
+    logged = "teams_unreadable"
+
+    why: str
+
+    def text(self, _: Names, /) -> str:
+        return f"! The teams stay as they were: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class MatchNotResumed(Notice):
     """A match of an earlier run cannot go on; the attempt is void, and the match is played again."""
 
@@ -632,6 +654,8 @@ Event: TypeAlias = (
     | DecisionTaken
     | FriendlyStarted
     | FriendlyEnded
+    | TeamsChanged
+    | TeamsUnreadable
     | MatchNotResumed
     | MatchParked
     | PauseComesLater

@@ -12,13 +12,13 @@ import pytest
 
 from getstep_server.config.class_list import keep, kept_lists, kept_path, read_roster
 from getstep_server.config.contest import load_contest
-from getstep_server.config.roster import import_teams
 from getstep_server.errors import ConfigError
 from getstep_server.reports.grades import GradeLine, Grades, Scale, grade_lines, scale_named
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 from tests.support.command import Command
 from tests.support.contests import make_contest
+from tests.support.decisions import import_teams
 from tests.support.random_results import make_up
 
 CLASS = """\

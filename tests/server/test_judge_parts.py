@@ -128,7 +128,7 @@ async def test_a_server_that_does_not_read_is_told_4_mib(tmp_path: Path) -> None
     contest = make_contest(tmp_path)
     here, there = channels()
     with closing(here), closing(there):
-        setup = Setup(str(tmp_path), msgspec.to_builtins(contest.file), list(contest.teams.values()), 1)
+        setup = Setup(str(tmp_path), msgspec.to_builtins(contest.file), 1)
         process = JudgeProcess(here, setup)
         for _ in range(10_000):
             process._publish(ServerFault("here", "x" * 1000))

@@ -11,9 +11,10 @@ import pytest
 
 from getstep_server.config.class_list import NewTeam, read_roster
 from getstep_server.config.contest import init_contest, load_contest
-from getstep_server.config.roster import add_teams, import_teams, new_token
+from getstep_server.config.roster import add_teams, new_token
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_TEAMS
+from tests.support.decisions import import_teams
 
 TEAMS = '# our class\n[[team]] # the first\nid = 2 # two\nname = "Ada"\ntoken = "12345678"\n# the end'
 
@@ -175,6 +176,7 @@ def test_a_token_can_be_typed_from_paper() -> None:
 
 
 # --- class lists ---------------------------------------------------------------------------------------------
+
 
 ROSTERS: dict[str, tuple[str | bytes, list[tuple[int | None, str]]]] = {
     "names only": ("Ada\nBlaise\n", [(None, "Ada"), (None, "Blaise")]),

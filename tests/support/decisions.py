@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from getstep_server.config.contest import load_contest
+from getstep_server.config.class_list import read_roster
+from getstep_server.config.contest import Team, load_contest
+from getstep_server.decisions.making import decide
+from getstep_server.decisions.requests import AddTeams
 from getstep_server.play.scoresheet import ScoresheetStore
 from getstep_server.records.record import Record
 from getstep_server.storage.contest_state import tournament_of
@@ -41,3 +45,10 @@ def said(command: Command, *arguments: str) -> list[str]:
 def decisions(folder: Path) -> list[dict[str, Any]]:
     with Store(load_contest(folder).database) as store:
         return [fields for fields in map(json.loads, store.lines()) if fields["type"] == "decision"]
+
+
+def import_teams(folder: Path, path: Path) -> tuple[Sequence[Team], list[str]]:
+    """Add the teams of a class list; return them, and what the host should know about the list."""
+    found = read_roster(path)
+    request = AddTeams(roster=found, by="Grace")
+    return decide(folder, request).teams, found.notes

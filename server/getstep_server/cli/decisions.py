@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.decisions import making
+from getstep_server.decisions.making import Made
 from getstep_server.decisions.requests import Adjudicate, Disqualify, Forfeit, Reinstate, Rematch, Request, Withdraw
 from getstep_server.records.decision import describe_decision
 from getstep_server.storage.lock import server_of
@@ -236,24 +237,40 @@ _LABELS = {"event": "--event", "match": "MATCH", "team": "--team", "winner": "--
 """The names of parameters on the command line, for messages."""
 
 
-def decide(args: argparse.Namespace, request: Request, labels: Mapping[str, str] | None = None) -> int:
-    """Show what a request changes, ask for a yes in a terminal, put it on record, and return the exit code."""
+def decide(
+    args: argparse.Namespace,
+    request: Request,
+    labels: Mapping[str, str] | None = None,
+    told: Callable[[Made], None] | None = None,
+) -> int:
+    """Show what a request changes, ask for a yes in a terminal, put it on record, and return the exit code.
+
+    Args:
+        args: of the command, with those of `add_ruling_options`.
+        request: what the command asks for.
+        labels: the names of parameters on the command line, where they differ from those of most commands.
+        told: prints what follows, instead of how the open matches are played.
+    """
     labels, seen = {**_LABELS, **(labels or {})}, None
     asks = _is_terminal() and not args.yes
     if asks or args.dry_run:
         made = making.preview(args.contest, request, labels)
-        _print(made.preview.summary("Would be on record"), *made.preview.lines(made.after.contest))
+        if made.begun or args.dry_run:
+            _print(made.preview.summary("Would be on record"), *made.preview.lines(made.after.contest))
         if args.dry_run:
             return EXIT_OK
-        if not _confirmed():
+        if made.begun and not _confirmed():  # before the start nothing is final: the host edits a file
             print("Nothing was put on record.")
             return EXIT_FAILED
-        seen = made.preview.place
+        seen = made.preview.place if made.begun else None
     made = making.decide(args.contest, request, labels, seen=seen)
-    _print(made.preview.summary("On record"))
+    if made.begun:
+        _print(made.preview.summary("On record"))
     if seen is None:  # otherwise these lines have just been read
         _print(*made.preview.match_lines())
-    if request.changes_matches and made.after.open():
+    if told is not None:
+        told(made)
+    elif request.changes_matches and made.after.open():
         print_folded(_how_they_are_played(made.after.contest))
     for number, problem in made.preview.skipped.items():
         print(escape_control_chars(f"Not played again: match {number}: {problem}"))

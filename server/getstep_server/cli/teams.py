@@ -6,20 +6,25 @@ import argparse
 import sys
 from pathlib import Path
 
+from msgspec.structs import fields, replace
+
 from getstep_server.addresses import doubtful_address
-from getstep_server.config.class_list import NewTeam
+from getstep_server.config.class_list import NewTeam, read_roster
+from getstep_server.config.contest import teams_path
 from getstep_server.config.contestants_package import write_contestants_package
-from getstep_server.config.roster import add_teams, import_teams
+from getstep_server.config.names import team_named
+from getstep_server.decisions.making import Made
+from getstep_server.decisions.requests import AddTeams, ChangeSeats, NewToken, RenameTeam, Request
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import MAX_SEATS
 from getstep_server.reports.slips import PAPERS, address_to_type, as_html, as_text
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.storage.lock import server_of
-from getstep_server.text import escape_control_chars, pluralize, shell_command
+from getstep_server.text import pluralize, shell_command
 
 from ._parser import EXIT_OK, add_command, folder_argument, help_by_default
 from ._shared import contest_with_teams, print_table
-from .decisions import add_team_decisions
+from .decisions import add_ruling_options, add_team_decisions, decide
 
 _SEATS = f"how many bots each team may connect at once, one match each (1 to {MAX_SEATS}; default: 1)"
 _TEAMS = """\
@@ -29,8 +34,12 @@ examples:
   getstep-server teams import autumn roster.csv
   getstep-server teams slips autumn
 """
-_ADD = """\
-Add teams. Each gets an id and a secret token, which its bots need to log in.
+_ROSTER = """
+The server that runs the contest applies it within two seconds. In a contest
+that has begun, the change is on record with its reason; teams.toml follows."""
+_EXAMPLES = {"rename": ' "Ada Lovelace"', "token": "", "seats": " 4"}
+_ADD = f"""\
+{AddTeams.text}{_ROSTER}
 
 examples:
   getstep-server teams add autumn Ada Blaise "The Hoppers"
@@ -57,7 +66,7 @@ examples:
   getstep-server teams slips autumn
   getstep-server teams slips autumn --host 192.168.1.10
   getstep-server teams slips autumn --paper letter
-  getstep-server teams slips autumn --text
+  getstep-server teams slips autumn --team Ada --text
 """
 _IMPORT = """\
 Add the teams of a class list, which is a CSV file; if it has a mistake, no team
@@ -89,12 +98,29 @@ def add_teams_actions(teams: argparse.ArgumentParser) -> None:
     add.add_argument("--id", type=int, help="the team's id, with one NAME only (default: the lowest free id)")
     add.add_argument("--seats", type=int, default=1, metavar="N", help=_SEATS)
     add.add_argument("--classic", action="store_true", help="also permit the classic wire, which has no token")
+    add_ruling_options(add, _default_reason(AddTeams))
     add.set_defaults(command=_teams_add)
 
     roster = add_command(actions, "import", "add teams from a class list", _IMPORT)
     folder_argument(roster)
     roster.add_argument("roster", type=Path, metavar="ROSTER.CSV", help="the class list")
+    add_ruling_options(roster, _default_reason(AddTeams))
     roster.set_defaults(command=_teams_import)
+
+    for request, name, kind, what in (
+        (RenameTeam, "name", str, "its new name; in quotes if it has spaces"),
+        (NewToken, None, str, ""),
+        (ChangeSeats, "seats", int, f"the bots that it may connect (1 to {MAX_SEATS})"),
+    ):
+        tag = str(request.__struct_config__.tag)
+        example = f"getstep-server teams {tag} autumn Ada{_EXAMPLES[tag]}"
+        change = add_command(actions, tag, request.summary, f"{request.text}{_ROSTER}\n\nexample:\n  {example}\n")
+        folder_argument(change)
+        change.add_argument("team", metavar="TEAM", help="the team's id or name")
+        if name is not None:
+            change.add_argument(name, type=kind, metavar=name.upper(), help=what)
+        add_ruling_options(change, _default_reason(request))
+        change.set_defaults(command=_teams_change, request=request, values=("team", *([name] if name else [])))
 
     listing = add_command(actions, "list", "show the teams", _LIST)
     folder_argument(listing)
@@ -110,39 +136,56 @@ def add_teams_actions(teams: argparse.ArgumentParser) -> None:
     folder_argument(slips)
     slips.add_argument("--host", help="the address that contestants type (default: this machine's on the LAN)")
     slips.add_argument("--paper", choices=PAPERS, help="the size of the paper (default: the printer's own)")
+    slips.add_argument("--team", metavar="TEAM", help="the slip of this team only; its id or name")
     slips.add_argument("--text", action="store_true", help="print plain text instead of writing slips.html")
     slips.set_defaults(command=_teams_slips)
     add_team_decisions(actions)
+
+
+def _default_reason(request: type[Request]) -> str:
+    return next(str(field.default) for field in fields(request) if field.name == "why")
 
 
 def _teams_add(args: argparse.Namespace) -> int:
     if args.id is not None and len(args.names) > 1:
         raise UsageError(f"--id {args.id}: {len(args.names)} names given; an id needs exactly one NAME")
     named = enumerate(args.names, start=1)
-    entries = [NewTeam(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named]
-    for team in add_teams(args.contest, entries, classic=args.classic):
-        print(f"team {team.id}: {team.name}, token {team.token}")
-    _say_when_it_holds(args.contest)
-    return EXIT_OK
+    entries = tuple(NewTeam(name.strip(), f"NAME {n}", args.id, args.seats) for n, name in named)
+    return decide(args, AddTeams(teams=entries, classic=args.classic, by=args.by, why=args.why), told=_print_tokens)
 
 
 def _teams_import(args: argparse.Namespace) -> int:
-    added, notes = import_teams(args.contest, args.roster)
-    for note in notes:
-        print(f"{note}.")
-    print(f"{pluralize(len(added), 'team')} added. To see them, and to write their slips:")
-    print(f"  {shell_command('teams', 'list', args.contest)}")
-    print(f"  {shell_command('teams', 'slips', args.contest)}")
-    _say_when_it_holds(args.contest)
-    return EXIT_OK
+    found = read_roster(args.roster)
+    request = AddTeams(roster=found, by=args.by, why=args.why)
+
+    def told(made: Made) -> None:
+        for note in found.notes:
+            print(f"{note}.")
+        print(f"{pluralize(len(made.teams), 'team')} added. To see them, and to write their slips:")
+        print(f"  {shell_command('teams', 'list', args.contest)}")
+        print(f"  {shell_command('teams', 'slips', args.contest)}")
+        _say_when_it_holds(made)
+
+    return decide(args, request, told=told)
 
 
-def _say_when_it_holds(folder: Path) -> None:
-    """Say that a server which runs does not know the new teams."""
-    server = server_of(folder)
-    if server is not None:
-        print(f"The server that runs this contest ({escape_control_chars(server)}) does not know them yet.")
-        print(f"To let them play, stop it with Ctrl-C and type: {shell_command('run', folder)}")
+def _teams_change(args: argparse.Namespace) -> int:
+    values = {name: getattr(args, name) for name in args.values}
+    request = args.request(**values, by=args.by, why=args.why)
+    labels = {"team": "TEAM", "name": "NAME", "seats": "SEATS"}
+    return decide(args, request, labels, told=_print_tokens if args.request is NewToken else _say_when_it_holds)
+
+
+def _print_tokens(made: Made) -> None:
+    for team in made.teams:
+        print(f"team {team.id}: {team.name}, token {team.token}")
+    _say_when_it_holds(made)
+
+
+def _say_when_it_holds(made: Made) -> None:
+    """Say that a server which runs takes up the change."""
+    if server_of(made.after.contest.folder) is not None:
+        print("The server that runs this contest applies it within two seconds.")
 
 
 def _teams_list(args: argparse.Namespace) -> int:
@@ -163,14 +206,19 @@ def _teams_list(args: argparse.Namespace) -> int:
 
 
 def _teams_slips(args: argparse.Namespace) -> int:
-    contest = contest_with_teams(args.contest)
+    contest, name = contest_with_teams(args.contest), "slips.html"
+    if args.team is not None:
+        team = team_named(contest, args.team, "--team")
+        if team not in contest.contestants:
+            raise UsageError(f"--team {args.team!r}: not in {teams_path(contest.folder)}, so it has no token")
+        contest, name = replace(contest, teams={team: contest.teams[team]}), f"slip-{team}.html"
     host = args.host or address_to_type(contest)
     if not args.host and (doubt := doubtful_address(contest.file.server.host)):
         print(f"! {doubt}", file=sys.stderr)  # the slips themselves may go to the standard output
     if args.text:
         print(as_text(contest, host), end="")
         return EXIT_OK
-    path = contest.folder / "slips.html"
+    path = contest.folder / name
     try:
         path.touch(mode=0o600)  # before the secrets are in it
         path.write_text(as_html(contest, host, args.paper), encoding="utf-8")

@@ -50,7 +50,7 @@ class NewTeam:
     """A team to add. Without an ``id`` it gets the lowest free one from 1. ``where`` locates it in messages."""
 
     name: str
-    where: str
+    where: str = "the new team"
     id: int | None = None
     seats: int = 1
 

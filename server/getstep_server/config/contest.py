@@ -251,6 +251,14 @@ class Contest(Struct, frozen=True, dict=True):
             if team["id"] not in self.teams:
                 self.former_names[team["id"]] = escape_control_chars(str(team.get("name")))
 
+    def take_teams(self, teams: Mapping[int, "Team"]) -> None:
+        """Let the contest have these teams from now on: the list changes while a server or a page runs.
+
+        All that hold this contest see the change. A thread that reads the former teams meanwhile sees those whole.
+        """
+        structs.force_setattr(self, "teams", dict(teams))
+        self.__dict__.pop("events", None)  # a cached property: each event lists its teams
+
     def listening_on(
         self,
         *,

@@ -1,14 +1,17 @@
-"""Adding teams to teams.toml, by name or from a class list, which is a CSV file. Each team gets an id and a token.
+"""Changes of teams.toml: teams that are added, by name or from a class list, and teams that change.
 
-All teams are added or none. One error names all mistakes, with a line for each kind, because a host wants to
-correct a list of 40 names once.
+Each new team gets an id and a token. All teams are added or none. One error names all mistakes, with a line for
+each kind, because a host wants to correct a list of 40 names once.
 """
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,35 +21,60 @@ from msgspec.structs import fields
 
 from getstep.wire import MAX_TEAM, TOKEN_LETTERS, canonical_token
 from getstep_server.errors import ConfigError
+from getstep_server.file_lock import lock
 from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Location, ValidationError, validated
 
-from .class_list import NewTeam, RosterError, keep, kept_lists, read_roster
-from .contest import Team, TeamsFile, load_contest, teams_path
-from .toml_file import errors_of, parse, read_text
+from .class_list import NewTeam, RosterError
+from .contest import Contest, Team, TeamsFile, load_contest, teams_path
+from .toml_file import errors_of, load, parse, read_text
+
+LOCK_SECONDS = 5.0
+"""The longest wait for another command that changes teams.toml: each takes some milliseconds."""
 
 
-def add_teams(
-    folder: Path, entries: Sequence[NewTeam], *, classic: bool = False, errors: Iterable[RosterError] = ()
-) -> list[Team]:
+def add_teams(folder: Path, entries: Sequence[NewTeam], *, classic: bool = False) -> list[Team]:
     """Append teams with new tokens to teams.toml, all or none. The text that is there does not change.
 
     Args:
         folder: of the contest.
         entries: the teams to add.
         classic: whether they may play over the classic wire.
-        errors: mistakes that were found while the entries were read.
 
     Raises:
-        ConfigError: an id or a name is taken or not valid, or there are ``errors``; nothing is written.
+        ConfigError: an id or a name is taken or not valid; nothing is written.
     """
-    contest, path = load_contest(folder), teams_path(folder)
-    teams = contest.teams
+    added = new_teams(load_contest(folder), entries, classic=classic)
+    _append(teams_path(folder), added)
+    return added
+
+
+def new_teams(
+    contest: Contest,
+    entries: Sequence[NewTeam],
+    *,
+    classic: bool = False,
+    errors: Iterable[RosterError] = (),
+    taken: Iterable[int] = (),
+) -> list[Team]:
+    """Return the teams that ``entries`` name, with ids and new tokens.
+
+    Args:
+        contest: to which they are added.
+        entries: the teams to add.
+        classic: whether they may play over the classic wire.
+        errors: mistakes that were found while the entries were read.
+        taken: further ids that no team gets unless its entry asks for it: of former teams, which have results.
+
+    Raises:
+        ConfigError: an id or a name is taken or not valid, or there are ``errors``.
+    """
+    path, teams = teams_path(contest.folder), contest.teams
     if len(contest.contestants) + len(entries) > MAX_TEAMS:
         raise ConfigError(
             f"{path}: {len(contest.contestants)} teams and {len(entries)} more, expected at most {MAX_TEAMS}"
         )
-    ids = _ids(entries, set(teams))
+    ids = _ids(entries, {*teams, *taken})
     found = [*errors, *_duplicates(entries, ids, teams.values())]
     added = []
     for entry, number in zip(entries, ids, strict=True):
@@ -63,8 +91,67 @@ def add_teams(
             found += [_setting_error(entry, location, what) for location, what in errors_of(error)]
     if found:
         raise ConfigError("\n".join(_by_kind(found)))
-    _append(path, added)
     return added
+
+
+@contextmanager
+def roster_locked(folder: Path) -> Iterator[None]:
+    """Let no other process change teams.toml in the block.
+
+    Raises:
+        ConfigError: another one does so for too long.
+    """
+    path = folder / "teams.lock"
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    try:
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                lock(file)
+                break
+            except OSError as error:
+                if time.monotonic() > until:
+                    raise ConfigError(f"{path}: another command changes the teams; try again") from error
+                time.sleep(0.02)  # the other one takes some milliseconds
+        yield
+    finally:
+        os.close(file)  # this releases the lock
+
+
+@contextmanager
+def teams_written(folder: Path, teams: Sequence[Team]) -> Iterator[None]:
+    """Write these teams to teams.toml, new ones and changed ones; put the file back if the block fails.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    path = teams_path(folder)
+    before = read_text(path)
+    known = {team.id: team for team in load(path, TeamsFile).team}
+    try:
+        if new := [team for team in teams if team.id not in known]:
+            _append(path, new)
+        if changed := [team for team in teams if team.id in known]:
+            _change(path, known, changed)
+        yield
+    except BaseException:
+        _replace(path, before)
+        raise
+
+
+def _change(path: Path, known: Mapping[int, Team], teams: Iterable[Team]) -> None:
+    """Change values of teams in the text of teams.toml; the host's comments and order stay."""
+    document = tomlkit.parse(read_text(path))
+    tables = {table["id"]: table for table in document["team"]}
+    for team in teams:
+        for field in fields(Team):
+            value = getattr(team, field.name)
+            if value != getattr(known[team.id], field.name):
+                tables[team.id][field.name] = value
+    _replace(path, tomlkit.dumps(document))
 
 
 def _setting_error(entry: NewTeam, location: Location, what: str) -> RosterError:
@@ -137,6 +224,11 @@ def _append(path: Path, teams: Iterable[Team]) -> None:
         raise ConfigError(
             f"{path}: no team can be appended to 'team = [...]'; write a table [[team]] for each team instead"
         ) from error
+    _replace(path, text)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Replace the file in one step: a reader sees the old text or the new one."""
     new = path.resolve().with_suffix(".toml.new")
     try:
         new.write_text(text, encoding="utf-8")
@@ -155,16 +247,3 @@ def _as_toml(team: Team) -> str:
     return "[[team]]\n" + "".join(
         f"{name} = {tomlkit.item(value).as_string()}\n" for name, value in settings.items()
     )
-
-
-def import_teams(folder: Path, path: Path) -> tuple[list[Team], list[str]]:
-    """Add the teams of a class list as `add_teams` does. Return them, and what the host should know about the list.
-
-    Raises:
-        ConfigError: the list has mistakes or names no team.
-    """
-    found = read_roster(path)
-    kept_lists(folder)  # before a team is added: a file that cannot be read is an error
-    added = add_teams(folder, found.entries, errors=found.errors)
-    keep(folder, found, {team.name: team.id for team in added})
-    return added, found.notes

@@ -10,7 +10,8 @@ All functions here block: a page calls them in a thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from typing import Any
 import trio
 from msgspec import Struct
 
-from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.contest import Contest, Team, load_contest
+from getstep_server.config.roster import roster_locked, teams_written
 from getstep_server.errors import UsageError
 from getstep_server.records.decision import (
     Decision,
@@ -56,10 +58,15 @@ class StateChanged(UsageError):  # noqa: N818 - nothing is wrong
 
 
 class Made(Struct, frozen=True):
-    """Decisions that are on record, or would be: the tournament after them, and what they change."""
+    """Decisions that are on record, or would be: the tournament after them, and what they change.
+
+    ``teams`` are those that teams.toml has anew, with their tokens. ``begun`` is False if nothing is on record yet.
+    """
 
     after: Tournament
     preview: Preview
+    teams: Sequence[Team] = ()
+    begun: bool = True
 
 
 def preview(folder: Path, request: Request, labels: Mapping[str, str] | None = None) -> Made:
@@ -74,7 +81,9 @@ def preview(folder: Path, request: Request, labels: Mapping[str, str] | None = N
         UsageError: the request cannot be put on record now.
         ConfigError, StoreError, RecordError: the contest cannot be read.
     """
-    contest = _begun(folder)
+    contest = load_contest(folder)
+    if not _has_begun(contest, request):
+        return _before_the_start(contest, request, labels)
     with Store(contest.database, reading=True) as store:
         before, after = load_tournament(contest, store), load_tournament(contest, store)
         ruling = _ruling(contest, before, request, labels)
@@ -99,7 +108,19 @@ def decide(
         StateChanged: something that concerns it has happened since the preview.
         ConfigError, StoreError, RecordError: the contest cannot be read.
     """
-    contest = _begun(folder)
+    contest = load_contest(folder)
+    with roster_locked(folder) if request.before_the_start else nullcontext():
+        if request.before_the_start:
+            contest = load_contest(folder)  # again: another process may have changed the file until now
+        if not _has_begun(contest, request):
+            made = _before_the_start(contest, request, labels)
+            with teams_written(folder, made.teams):
+                request.finish(folder, made.teams)
+            return made
+        return _decide(contest, request, labels, seen)
+
+
+def _decide(contest: Contest, request: Request, labels: Mapping[str, str] | None, seen: int | None) -> Made:
     complete_tournament(contest, quick=True)
     with Store(contest.database) as store:
         while True:
@@ -110,19 +131,35 @@ def decide(
             records = [record_of_decision(contest, decision) for decision in ruling.decisions]
             running = _running(before)
             try:
-                trio.run(partial(store.save, *records, based_on=before.place))
+                # The file first: a server that reads the record finds the token there.
+                with teams_written(contest.folder, ruling.teams) if ruling.teams else nullcontext():
+                    trio.run(partial(store.save, *records, based_on=before.place))
             # The server may add a result at any moment: look at the records again, and decide by what they say now.
             except Conflict:
                 continue
+            request.finish(contest.folder, ruling.teams)
             after = load_tournament(contest, store)
-            return Made(after, consequences(ruling, before, after, running, tables=False))
+            return Made(after, consequences(ruling, before, after, running, tables=False), ruling.teams)
 
 
-def _begun(folder: Path) -> Contest:
-    contest = load_contest(folder)
+def _has_begun(contest: Contest, request: Request) -> bool:
+    """Return False if nothing is on record, and the request is possible even so."""
     if not has_database(contest):
+        if request.before_the_start:
+            return False
         raise UsageError(f"{not_there(contest.database)}; the contest has not started, so edit its files instead")
-    return contest
+    if not request.before_the_start:
+        return True
+    with Store(contest.database, reading=True) as store:
+        return load_tournament(contest, store).place > 0
+
+
+def _before_the_start(contest: Contest, request: Request, labels: Mapping[str, str] | None) -> Made:
+    """Return what a request changes in teams.toml, with which the contest will begin."""
+    tournament = Tournament(contest)
+    ruling = request.ruling(State(contest, tournament, labels or {}))
+    words = tuple(describe_decision(one, contest) for one in ruling.decisions)
+    return Made(tournament, Preview(0, words), ruling.teams, begun=False)
 
 
 def _ruling(contest: Contest, tournament: Tournament, request: Request, labels: Mapping[str, str] | None) -> Ruling:

@@ -56,6 +56,7 @@ class Preview(Struct, frozen=True):
         aborted: those of the matches that are being played, and are not played to their end.
         moves: the changes of tables.
         pairings: how many matches are paired at once, by the number of the event.
+        joins: True if teams join.
         unchanged: True if a decision about a team has changed no match.
         skipped: the matches that are left out, by number, each with the reason.
         notes: further things that the host should know.
@@ -71,6 +72,7 @@ class Preview(Struct, frozen=True):
     aborted: tuple[int, ...] = ()
     moves: tuple[TableMove, ...] = ()
     pairings: dict[int, int] = {}
+    joins: bool = False
     unchanged: bool = False
     skipped: dict[int, str] = {}
     notes: tuple[str, ...] = ()
@@ -80,7 +82,8 @@ class Preview(Struct, frozen=True):
         """The decisions in one line, without a full stop."""
         if len(self.decided) == 1:
             return self.decided[0]
-        return f"{pluralize(len(self.decided), 'match')} are played again"
+        what, do = ("team", "join") if self.joins else ("match", "are played again")
+        return f"{pluralize(len(self.decided), what)} {do}"
 
     def summary(self, what: str) -> str:
         """Return the decisions as a sentence: ``what`` is "On record" or "Would be on record"."""
@@ -151,9 +154,10 @@ def consequences(
         ),
         moves=tuple(_moves(before, after)) if tables else (),
         pairings=_new_pairings(before, after) if tables else {},
+        joins=any(one.kind == DecisionKind.JOIN for one in decisions),
         unchanged=not changed and any(one.kind in TEAM_KINDS for one in decisions),
         skipped=dict(ruling.skipped),
-        notes=tuple(_notes(contest, decisions, after)),
+        notes=(*ruling.notes, *_notes(contest, decisions, after)),
     )
 
 

@@ -11,14 +11,20 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from getstep_server.config.contest import Contest, teams_path
+from getstep_server.config.class_list import ClassList, NewTeam, keep, kept_lists
+from getstep_server.config.contest import Contest, Team, teams_path
 from getstep_server.config.names import event_named, team_named
+from getstep_server.config.roster import new_teams, new_token
+from getstep_server.config.toml_file import errors_of
 from getstep_server.errors import UsageError
+from getstep_server.limits import MAX_MATCHES
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
@@ -27,6 +33,7 @@ from getstep_server.storage.recovery import left_running
 from getstep_server.text import shell_command, utc_time
 from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.tournament import Tournament
+from getstep_server.validation import ValidationError, validated
 
 
 class State(Struct, frozen=True):
@@ -77,10 +84,19 @@ class State(Struct, frozen=True):
 
 
 class Ruling(Struct, frozen=True):
-    """The decisions that a request makes, and the matches that it leaves out, by number, each with the reason."""
+    """What a request comes to.
+
+    Attributes:
+        decisions: to put on record.
+        skipped: the matches that it leaves out, by number, each with the reason.
+        teams: as teams.toml will have them, with their tokens.
+        notes: what the host should know about the consequences.
+    """
 
     decisions: Sequence[Decision]
     skipped: Mapping[int, str] = {}
+    teams: Sequence[Team] = ()
+    notes: Sequence[str] = ()
 
 
 class Request(Struct, frozen=True, kw_only=True, tag_field="decision"):
@@ -92,6 +108,8 @@ class Request(Struct, frozen=True, kw_only=True, tag_field="decision"):
     """The same in some sentences, for the help of a command and for a page."""
     changes_matches: ClassVar[bool] = True
     """False if it may change no match."""
+    before_the_start: ClassVar[bool] = False
+    """True if it is possible before anything is on record: then it changes teams.toml alone."""
 
     by: str
     why: str
@@ -103,6 +121,9 @@ class Request(Struct, frozen=True, kw_only=True, tag_field="decision"):
         Raises:
             UsageError: a parameter names nothing, or the state does not permit it.
         """
+
+    def finish(self, folder: Path, teams: Sequence[Team]) -> None:
+        """Do what remains when the decisions are on record, and teams.toml has ``teams``."""
 
 
 # --- teams ------------------------------------------------------------------------------------------------------
@@ -353,6 +374,155 @@ was paused. What was paused on its own stays so.
     why: str = "the pause is over"
 
 
+# --- the list of teams ------------------------------------------------------------------------------------------
+
+
+class _OfRoster(Request, frozen=True, kw_only=True):
+    """A change of the list of teams. A server that runs the contest applies it within two seconds.
+
+    teams.toml follows, so that it is what the next run begins with: the tokens are there and in no record.
+    """
+
+    before_the_start = True
+
+    def _change(self, state: State, text: str, kind: DecisionKind, **values: Any) -> Ruling:
+        """Return the ruling that changes ``values`` of a team; of its name and seats the record has the same."""
+        number = state.team(text)
+        team = state.contest.teams.get(number)
+        if team is None:
+            listing = shell_command("teams", "list", state.contest.folder)
+            raise UsageError(f"{state.label('team')} {text!r}: not in teams.toml; see {listing}")
+        if number in state.contest.house_bots:
+            raise UsageError(f"{state.label('team')} {text!r}: the server itself starts this bot")
+        try:
+            changed = validated(Team, {**asdict(team), **values})
+        except ValidationError as error:
+            location, what = next(iter(errors_of(error)))
+            raise UsageError(f"{state.label(str(location[-1]))}{what}") from error
+        on_record = {name: value for name, value in values.items() if name in ("name", "seats")}
+        decision = Decision(kind, self.by, self.why, _now(), team=number, **on_record)
+        return Ruling([decision], teams=[changed])
+
+
+class AddTeams(_OfRoster, frozen=True, kw_only=True, tag="join"):
+    """These teams take part, or those of a class list: all or none."""
+
+    summary = "add teams by name"
+    text = """\
+Add teams. Each gets an id and a secret token, which its bots need to log in. If
+the contest has begun, they are late: what they play depends on the format.
+"""
+
+    teams: tuple[NewTeam, ...] = ()
+    roster: ClassList | None = None
+    classic: bool = False
+    why: str = "a team joins"
+
+    def ruling(self, state: State) -> Ruling:
+        contest, tournament, roster = state.contest, state.tournament, self.roster or ClassList()
+        if self.roster is not None:
+            kept_lists(contest.folder)  # before a team is added: a file that cannot be read is an error
+        former = {*contest.former_names, *tournament.contest.teams}
+        added = new_teams(
+            contest, [*self.teams, *roster.entries], classic=self.classic, errors=roster.errors, taken=former
+        )
+        _check_matches(state, len(added))
+        kind, at = DecisionKind.JOIN, _now()
+        decisions = [
+            Decision(kind, self.by, self.why, at, team=team.id, name=team.name, seats=team.seats) for team in added
+        ]
+        return Ruling(decisions, teams=added, notes=tuple(_late_notes(state)))
+
+    def finish(self, folder: Path, teams: Sequence[Team]) -> None:
+        if self.roster is not None:
+            keep(folder, self.roster, {team.name: team.id for team in teams})
+
+
+def _check_matches(state: State, more: int) -> None:
+    """Raise UsageError if an event has too many matches with so many teams more."""
+    contest = state.contest
+    for event, table in zip(contest.events, contest.file.event, strict=True):
+        most = event.format.max_matches(len(event.teams) + more)
+        if table.teams is None and most > MAX_MATCHES:
+            raise UsageError(f"{event.name} would have up to {most} matches, expected at most {MAX_MATCHES}")
+
+
+def _late_notes(state: State) -> Iterator[str]:
+    """Yield what a team plays that joins now, for each event.
+
+    Raises:
+        UsageError: it can play in no event.
+    """
+    contest, tournament = state.contest, state.tournament
+    notes, plays = [], False
+    for event, table in zip(contest.events, contest.file.event, strict=True):
+        where = f"{event.name} ({event.format.name})"
+        if table.teams is not None:
+            notes.append(f"not in {where}: contest.toml lists its teams; add the id there for the next run")
+            plays = True  # by its own wish: the host may list it
+        elif not tournament.issued(event.number):
+            plays = True
+        elif event.format.late_team is None:
+            notes.append(f"not in {where}: its pairings are drawn, and a late team does not play")
+        else:
+            notes.append(f"in {where} a late team {event.format.late_team}")
+            plays = True
+    if not plays:
+        raise UsageError(f"a new team: {'; '.join(notes)}")
+    yield from notes
+
+
+class RenameTeam(_OfRoster, frozen=True, kw_only=True, tag="rename"):
+    summary = "give a team another name"
+    text = """\
+Give a team another name. All tables and pages have it from then on, also for
+the matches that it has played; the records of these keep the old one.
+"""
+
+    team: str
+    name: str
+    why: str = "a team has another name"
+
+    def ruling(self, state: State) -> Ruling:
+        name = self.name.strip()
+        if taken := next((one for one in state.contest.teams.values() if one.name == name), None):
+            raise UsageError(
+                f"{state.label('name')} {name!r}, expected one that no team has; team {taken.id} has it"
+            )
+        return self._change(state, self.team, DecisionKind.RENAME, name=name)
+
+
+class NewToken(_OfRoster, frozen=True, kw_only=True, tag="token"):
+    summary = "give a team a new secret token"
+    text = """\
+Give a team a new secret token, for example because others have seen the old
+one. Its bots lose their connections, and log in with the new token only. The
+record says that the token has changed; the token itself is in teams.toml
+alone.
+"""
+
+    team: str
+    why: str = "the team needs a new token"
+
+    def ruling(self, state: State) -> Ruling:
+        return self._change(state, self.team, DecisionKind.TOKEN, token=new_token())
+
+
+class ChangeSeats(_OfRoster, frozen=True, kw_only=True, tag="seats"):
+    summary = "let a team connect more bots, or fewer"
+    text = """\
+Let a team connect this number of bots at once, one match each. If these are
+fewer than before, bots that are connected stay until they leave.
+"""
+
+    team: str
+    seats: int
+    why: str = "the team connects another number of bots"
+
+    def ruling(self, state: State) -> Ruling:
+        return self._change(state, self.team, DecisionKind.SEATS, seats=self.seats)
+
+
 # --- what spectators see ----------------------------------------------------------------------------------------
 
 
@@ -383,7 +553,20 @@ class Reveal(Request, frozen=True, kw_only=True, tag="reveal"):
 
 
 AnyRequest: TypeAlias = (
-    Withdraw | Disqualify | Reinstate | Adjudicate | Forfeit | Rematch | Pause | Resume | Freeze | Reveal
+    Withdraw
+    | Disqualify
+    | Reinstate
+    | Adjudicate
+    | Forfeit
+    | Rematch
+    | Pause
+    | Resume
+    | AddTeams
+    | RenameTeam
+    | NewToken
+    | ChangeSeats
+    | Freeze
+    | Reveal
 )
 
 

@@ -150,6 +150,8 @@ class Format(ABC, Generic[O]):
     """The tie-breaks between teams with equal points, in this order; drawing of lots comes last."""
     byes_count: ClassVar[bool] = False
     """True if a bye counts in the table, once for each leg."""
+    late_team: ClassVar[str | None] = None
+    """What a team does that joins when matches are issued, in words; None if it cannot play."""
     pairs_after_each_result: ClassVar[bool] = False
     """True if new pairings may follow from one result while other matches are still open."""
     gathers: ClassVar[bool] = False

@@ -133,6 +133,7 @@ class Arena(Format[ArenaOptions]):
 
     name = "arena"
     title = "arena"
+    late_team = "is paired as soon as a bot of it is connected"
     Options = ArenaOptions
     pair_in_thread = True
     pairs_present = True

@@ -50,6 +50,7 @@ class Gauntlet(TableFormat[GauntletOptions]):
 
     name = "gauntlet"
     title = "gauntlet"
+    late_team = "plays all challengers, in rounds after the issued ones"
     Options = GauntletOptions
 
     def pair_count(self, teams: int) -> int:

@@ -54,6 +54,7 @@ class Ladder(Format[LadderOptions]):
 
     name = "ladder"
     title = "ladder"
+    late_team = "joins at the bottom when the next round begins"
     Options = LadderOptions
     settles = "round"
     gathers = True

@@ -22,6 +22,7 @@ class RoundRobin(TableFormat[TableOptions]):
 
     name = "round_robin"
     title = "round robin"
+    late_team = "plays all others, in rounds after the issued ones"
     Options = TableOptions
 
     def pair_count(self, teams: int) -> int:

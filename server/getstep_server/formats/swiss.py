@@ -63,6 +63,7 @@ class Swiss(Format[SwissOptions]):
 
     name = "swiss"
     title = "Swiss"
+    late_team = "plays from the next round on, with no points for the rounds that it missed"
     Options = SwissOptions
     tie_breaks = ("won", "difference", "direct", "buchholz")
     byes_count = True

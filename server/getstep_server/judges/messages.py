@@ -22,7 +22,6 @@ class Setup(Struct, frozen=True, tag=True):
 
     folder: str
     file: dict[str, Any]
-    teams: list[Team]
     writer: int
 
 
@@ -32,7 +31,7 @@ class LentSeat(Struct, frozen=True):
     The connection has a number, by which both sides name it. Its descriptor travels with the message.
     """
 
-    team: int
+    team: Team
     last_id: int
     silence: Silence
     number: int | None

@@ -103,7 +103,7 @@ class JudgeProcess:
 
     def __init__(self, channel: Channel[ToJudge], setup: Setup) -> None:
         file = validated(ContestFile, setup.file)
-        self._contest = Contest(Path(setup.folder), file, {team.id: team for team in setup.teams})
+        self._contest = Contest(Path(setup.folder), file, {})  # a seat that is lent brings its team
         self._channel = channel
         self._journal = Journal(self._contest.running, writer=setup.writer)
         self._disk = Disk(self._contest.folder, self._publish)
@@ -160,8 +160,7 @@ class JudgeProcess:
         nursery.start_soon(self._judge, order.match, match)
 
     def _seat(self, lent: LentSeat, nursery: trio.Nursery) -> Seat:
-        team = self._contest.teams[lent.team]
-        seat = _ReportingSeat(team, self._publish, lent.last_id, self._lost)
+        seat = _ReportingSeat(lent.team, self._publish, lent.last_id, self._lost)
         seat.silence = lent.silence
         if lent.number is not None and lent.connection is not None:
             seat.connection = self._adopt(lent.number, lent.connection, seat, nursery)

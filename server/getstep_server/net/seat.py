@@ -151,8 +151,8 @@ class Seat:
         """True while the seat is taken for a friendly match, which is none of the tournament."""
         self._publish = publish
         self.was_connected = False
-        self._shared = shared or Shared()
-        self._shared.seats.append(self)
+        self.shared = shared or Shared()
+        self.shared.seats.append(self)
         self._asked = 0
         self._mailbox: Mailbox | None = None
         self._start: Start | None = None
@@ -191,7 +191,7 @@ class Seat:
     @property
     def last_id(self) -> int:
         """The id of the latest question to the team, at this seat or at another one."""
-        return self._shared.last_id
+        return self.shared.last_id
 
     # --- for the connection ---
 
@@ -203,7 +203,7 @@ class Seat:
             older.close(REPLACED)
         self._publish(
             TeamArrived(
-                self.team.id, connection.address, connection.client, self.was_connected, self._shared.connected
+                self.team.id, connection.address, connection.client, self.was_connected, self.shared.connected
             )
         )
         self.was_connected = self._sign_of_life = True
@@ -212,6 +212,15 @@ class Seat:
         else:
             self._end_silence("it has connected again")
             self.inform(connection)
+
+    def expel(self, goodbye: Goodbye) -> None:
+        """Close the connection, if there is one: its client has to log in anew."""
+        if self.connection is None:
+            return
+        if self._borrower is not None:
+            self._borrower.close(self.connection, goodbye)
+        else:
+            self.connection.close(goodbye)
 
     def inform(self, connection: Peer) -> None:
         """Tell a connection that has come in mid-match what is going on."""
@@ -231,7 +240,7 @@ class Seat:
         if self.connection is connection:
             self.connection = None
             self._end_silence("it has left")
-            self._publish(TeamLeft(self.team.id, why, self._shared.connected))
+            self._publish(TeamLeft(self.team.id, why, self.shared.connected))
 
     def answer(self, connection: Peer, answer: Answer, at: float, *, stamped: bool) -> None:
         """Pass an answer to the open question to the judge. Any other answer is late, and only a sign of life."""
@@ -274,8 +283,8 @@ class Seat:
         """
         if self._start is None:
             raise RuntimeError("a question before the match has begun")
-        self._shared.last_id += 1
-        self._asked = self._shared.last_id
+        self.shared.last_id += 1
+        self._asked = self.shared.last_id
         self._question = GetStep(
             id=self._asked,
             move_number=move_number,
@@ -369,7 +378,7 @@ class Seat:
         Returns:
             The id of the latest question to the team; those that follow belong to the match.
         """
-        latest, self._shared.last_id = self._shared.last_id, self._shared.last_id + ids
+        latest, self.shared.last_id = self.shared.last_id, self.shared.last_id + ids
         self._mailbox, self._start, self._borrower = _Nothing(), start, borrower
         return latest
 
@@ -387,8 +396,8 @@ class Seat:
         elif self.silent_since is None:  # the other process has another clock
             self.silent_since = trio.current_time()
         self._borrower, self._asked_elsewhere = None, False
-        if self._shared.last_id == reserved:  # no other match of the team has taken the ids behind it
-            self._shared.last_id = last_id
+        if self.shared.last_id == reserved:  # no other match of the team has taken the ids behind it
+            self.shared.last_id = last_id
 
     def note_question(self, *, is_open: bool) -> None:
         """Note if the player of a lent seat owes an answer."""
@@ -419,6 +428,21 @@ class Seat:
 def seats_of(team: Team, publish: Publish) -> tuple[Seat, ...]:
     shared = Shared()
     return tuple(Seat(team, publish, shared) for _ in range(team.seats))
+
+
+def resized(seats: Sequence[Seat], team: Team, publish: Publish) -> tuple[Seat, ...]:
+    """Return the seats of a team that has changed: as many as it has now, under its present name.
+
+    Of seats that are too many, those with a bot or in a match stay.
+    """
+    shared = seats[0].shared
+    for seat in seats:
+        seat.team = team
+    idle = [seat for seat in seats if not (seat.connected or seat.taken)]
+    surplus = idle[::-1][: max(0, len(seats) - team.seats)]
+    shared.seats[:] = [seat for seat in shared.seats if seat not in surplus]
+    more = [Seat(team, publish, shared) for _ in range(team.seats - len(seats))]
+    return (*(seat for seat in seats if seat not in surplus), *more)
 
 
 def choose_seat(seats: Sequence[Seat]) -> Seat:

@@ -1,9 +1,10 @@
 """Decisions: the rulings of the host on a running contest, and their records.
 
 A decision is about a team (may it take part?), about a match (what is its result?), about a pause (does it go on?),
-or about the freeze (what may spectators see?). Two kinds may be made by a rule and not by the host: a late team
-plays the matches that it forfeited, and a freeze begins shortly before the end. This module holds the contents of a
-decision; the tournament derives its effects from the records.
+about the freeze (what may spectators see?), or about the list of teams (who is new, and what is it called?). Two
+kinds may be made by a rule and not by the host: a late team plays the matches that it forfeited, and a freeze
+begins shortly before the end. This module holds the contents of a decision; the tournament derives its effects from
+the records.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from getstep_engines import Game, Player
 from getstep_server.config.contest import Contest
 from getstep_server.config.fields import Name, check_unique
-from getstep_server.limits import MAX_EVENTS, MAX_MATCHES
+from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS
 from getstep_server.text import join_limited, pluralize
 from getstep_server.validation import Check
 
 from .match import Match
-from .reasons import FREEZE_KINDS, PAUSE_KINDS, TEAM_KINDS, DecisionKind, Reason
+from .reasons import FREEZE_KINDS, PAUSE_KINDS, ROSTER_KINDS, TEAM_KINDS, DecisionKind, Reason
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .values import MAX_SCORE, TWO, BoundedLine, Number, PlayerScore, Sha256, TeamId, Time, Who
@@ -63,6 +64,8 @@ class Decision(Struct, frozen=True):
         winner: of an adjudicated match: 0 or 1, or None for a draw.
         scores: of an adjudicated match: both players' scores, if the host gave any.
         matches: of a late arrival: the numbers of the matches that the team plays after all.
+        name: of a team that joins or is renamed: its name from here on.
+        seats: of a team that joins, or that may connect another number of bots: how many.
         version: of a publication: the number of the version of the team's program, whose source has this sha256.
     """
 
@@ -80,6 +83,8 @@ class Decision(Struct, frozen=True):
     sha256: str | None = None
     at_once: bool = False
     """Of a pause: an open question stops now, and not only at the end of the turn."""
+    name: str | None = None
+    seats: int | None = None
 
     @property
     def made_by_rule(self) -> bool:
@@ -95,10 +100,9 @@ class Decision(Struct, frozen=True):
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS):
-            return (
-                False  # a forfeited match has no running attempt, a freeze only hides results, a pause ends nothing
-            )
+        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS):
+            # a forfeited match has no running attempt, a pause ends nothing, and the others change no match
+            return False
         if self.match is not None:
             return self.match == match.number
         return (
@@ -218,8 +222,65 @@ class Publication(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+Seats: TypeAlias = Annotated[int, Meta(ge=1, le=MAX_SEATS)]
+
+
+class JoinDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a team that takes part from here on. Its token stands in no record."""
+
+    team: TeamId
+    name: Name
+    seats: Seats
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
+class RenameDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a team's new name."""
+
+    team: TeamId
+    name: Name
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
+class TokenDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of the fact that a team has a new token."""
+
+    team: TeamId
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
+class SeatsDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of how many bots a team may connect."""
+
+    team: TeamId
+    seats: Seats
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 DecisionRecord: TypeAlias = (
-    TeamDecision | Rematch | Adjudication | LateArrival | FreezeDecision | PauseDecision | Publication
+    TeamDecision
+    | Rematch
+    | Adjudication
+    | LateArrival
+    | FreezeDecision
+    | PauseDecision
+    | Publication
+    | JoinDecision
+    | RenameDecision
+    | TokenDecision
+    | SeatsDecision
 )
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
@@ -230,8 +291,24 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     **dict.fromkeys(FREEZE_KINDS, FreezeDecision),
     **dict.fromkeys(PAUSE_KINDS, PauseDecision),
     DecisionKind.PUBLISH: Publication,
+    DecisionKind.JOIN: JoinDecision,
+    DecisionKind.RENAME: RenameDecision,
+    DecisionKind.TOKEN: TokenDecision,
+    DecisionKind.SEATS: SeatsDecision,
 }
-_ABOUT = ("team", "event", "match", "matches", "winner", "scores", "version", "sha256", "at_once")
+_ABOUT = (
+    "team",
+    "event",
+    "match",
+    "matches",
+    "winner",
+    "scores",
+    "version",
+    "sha256",
+    "at_once",
+    "name",
+    "seats",
+)
 """The fields of a decision that only some kinds have."""
 
 
@@ -339,6 +416,8 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
         numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
         after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"
         return f"{contest.team_name(decision.team or 0)} plays {after_all}"
+    if decision.kind in ROSTER_KINDS:
+        return _describe_roster(decision, contest.team_name(decision.team or 0))
     if decision.team is not None:
         event = decision.event
         known = event is None or event > len(contest.events)
@@ -368,6 +447,17 @@ def _describe_pause(decision: Decision, contest: Contest, match: Match | None) -
     if decision.kind == DecisionKind.RESUME:
         return f"{what} goes on"
     return f"{what} is paused {'at once' if decision.at_once else 'at the end of each turn'}"
+
+
+def _describe_roster(decision: Decision, name: str) -> str:
+    bots = f" with {decision.seats} seats" if (decision.seats or 1) > 1 else ""
+    if decision.kind == DecisionKind.JOIN:
+        return f"{decision.name} joins as team {decision.team}{bots}"
+    if decision.kind == DecisionKind.RENAME:
+        return f"team {decision.team} is called {decision.name}"
+    if decision.kind == DecisionKind.TOKEN:
+        return f"{name} has a new token"
+    return f"{name} has {pluralize(decision.seats or 1, 'seat')}"
 
 
 def was_frozen(decisions: Iterable[Decision]) -> bool:

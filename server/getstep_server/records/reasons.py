@@ -57,10 +57,19 @@ class DecisionKind(StrEnum):
     """The pause is over."""
     PUBLISH = "publish"
     """The source of a program is published: made by the publication rule, never by a host. It changes no result."""
+    JOIN = "join"
+    """A team takes part that was not on record before."""
+    RENAME = "rename"
+    TOKEN = "token"  # noqa: S105 - not a password
+    """A team has a new token. The token itself is in teams.toml only."""
+    SEATS = "seats"
+    """A team may connect this number of bots."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
 PAUSE_KINDS = (DecisionKind.PAUSE, DecisionKind.RESUME)
+ROSTER_KINDS = (DecisionKind.JOIN, DecisionKind.RENAME, DecisionKind.TOKEN, DecisionKind.SEATS)
+"""Decisions about the list of teams. They change no result, and abort no match."""
 FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
 """Decisions about what spectators see. They change no result."""
 

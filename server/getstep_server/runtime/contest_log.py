@@ -44,6 +44,7 @@ from getstep_server.events import (
     ServerLate,
     TeamArrived,
     TeamLeft,
+    TeamsChanged,
     Throttled,
     TurnFaulted,
     Waiting,
@@ -83,7 +84,8 @@ class ContestLog:
         self.contest = contest
         self._queue = _Queue()
         self._file = _open(log_path(contest.folder))
-        self._file.setFormatter(_Lines(team.token for team in contest.teams.values()))
+        self._tokens = set[str]()
+        self._hide_tokens()
         self._writer = _Writer(self._queue, self._file)
         self._writer.start()
         self._write(
@@ -94,6 +96,11 @@ class ContestLog:
             teams=len(contest.teams),
             software=f"getstep-server {__version__}, Python {platform.python_version()}, {platform.platform()}",
         )
+
+    def _hide_tokens(self) -> None:
+        """Keep the tokens of all teams out of the file: those of now, and those that they had before."""
+        self._tokens |= {team.token for team in self.contest.teams.values() if team.token}
+        self._file.setFormatter(_Lines(self._tokens))
 
     def close(self, outcome: str) -> None:
         """Log the outcome of the run, write the queued lines and close the file. Log nothing afterwards."""
@@ -111,6 +118,8 @@ class ContestLog:
             case MatchStarted(match, turns):
                 self._write("info", "match_started", **self._about(match), turns=turns)
             case Notice():
+                if isinstance(event, TeamsChanged):
+                    self._hide_tokens()
                 self._write(event.level, event.logged, **self._fields(event))
             case MatchEnded():
                 self._ended(event)

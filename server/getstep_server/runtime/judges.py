@@ -211,7 +211,7 @@ class JudgeHandle:
 
     def _setup(self) -> Setup:
         file = msgspec.to_builtins(self._contest.file)
-        return Setup(str(self._contest.folder), file, list(self._contest.teams.values()), self._writer)
+        return Setup(str(self._contest.folder), file, self._writer)
 
     # --- matches ---
 
@@ -259,7 +259,7 @@ class JudgeHandle:
             if isinstance(seat.connection, ClientConnection):
                 files.append(seat.connection.fileno())
                 number, saved = self._lend_connection(seat.connection)
-            seats.append(LentSeat(seat.team.id, last_id, seat.silence, number, saved))
+            seats.append(LentSeat(seat.team, last_id, seat.silence, number, saved))
         own, log = self._sheets.journal, sheet.log
         tag = tag_of(match.number, sheet.attempt)
         self._unfinished.add(tag)

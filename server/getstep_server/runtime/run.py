@@ -39,6 +39,7 @@ from .hosted import HostedPrograms
 from .judges import JudgeProcesses, check_judges
 from .publication_rule import PublicationRule
 from .recorder import PutWorker
+from .roster import Roster
 from .run_log import RunLog
 from .start import EnterKey, StartCondition, expected_teams, wait_for_start
 from .status_file import StatusFile
@@ -164,6 +165,7 @@ async def run_opened(
             bus.publish(cut)
         begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
         seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
+        roster = Roster(contest, tournament, seats, bus, hosted.seat_publish)
         registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch, hosted=hosted.logins)
         begun_before = bool(tournament.recorded or unfinished)
         gather = not when.now and when.at is None
@@ -197,6 +199,7 @@ async def run_opened(
             nursery.start_soon(StatusFile(contest.running, bus).run)
             nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
             nursery.start_soon(hosted.watch, director.changed)
+            nursery.start_soon(roster.run, director.changed)
             if cluster is not None:
                 nursery.start_soon(cluster.run, director.recorder.put_worker, director.changed)
             decide = director.recorder.publish_program
@@ -219,8 +222,13 @@ async def run_opened(
                     arena = any(event.format.pairs_present for event in contest.events)
                     # An arena pairs connected teams, and the director gathers the teams of a resumed contest.
                     if not arena and not (begun_before and gather):
-                        expected = expected_teams(contest, tournament).difference(hosted.teams)
-                        await wait_for_start(when, expected, bus, key)
+                        async with trio.open_nursery() as waiting:
+                            waiting.start_soon(director.recorder.watch)  # the host may add a team meanwhile
+                            await wait_for_start(
+                                when, lambda: expected_teams(contest, tournament).difference(hosted.teams), bus, key
+                            )
+                            waiting.cancel_scope.cancel()
+                await roster.refresh()  # the last change of teams.toml before the first record
                 # Not before: without an open match there is nothing to wake, and no scoresheet for an incident.
                 bus.subscribe(lambda _: director.changed(), [TeamArrived, TeamLeft, DiskUsable])
                 bus.subscribe(director.note, [Incident])

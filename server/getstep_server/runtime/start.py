@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,8 +51,10 @@ def expected_teams(contest: Contest, tournament: Tournament) -> frozenset[int]:
     return frozenset(team for team in contest.teams if not all(tournament.status(team, n) for n in numbers))
 
 
-async def wait_for_start(when: StartCondition, teams: frozenset[int], bus: Bus, key: EnterKey) -> None:
-    """Wait until the first match may begin: these ``teams`` are present, or the host begins without them."""
+async def wait_for_start(
+    when: StartCondition, teams: Callable[[], Collection[int]], bus: Bus, key: EnterKey
+) -> None:
+    """Wait until the first match may begin: the ``teams`` of then are present, or the host begins without them."""
     if when.now:
         return
     ways: list[Callable[[], Awaitable[None]]] = []
@@ -66,11 +68,11 @@ async def wait_for_start(when: StartCondition, teams: frozenset[int], bus: Bus, 
     await _first_of(ways)
 
 
-def _all_here(teams: frozenset[int], bus: Bus) -> Callable[[], Awaitable[None]]:
-    """Return a function that waits until all ``teams`` are present at the same time, with one bot each at least."""
+def _all_here(teams: Callable[[], Collection[int]], bus: Bus) -> Callable[[], Awaitable[None]]:
+    """Return a function that waits until all teams are present at the same time, with one bot each at least."""
     here: set[int] = set()
     complete = trio.Event()
-    if not teams:
+    if not teams():
         complete.set()
 
     def note(event: Event) -> None:
@@ -78,10 +80,10 @@ def _all_here(teams: frozenset[int], bus: Bus) -> Callable[[], Awaitable[None]]:
             here.add(event.team)
         elif isinstance(event, TeamLeft) and not event.here:
             here.discard(event.team)
-        if here >= teams:
+        if here.issuperset(teams()):
             complete.set()
 
-    bus.subscribe(note, [TeamArrived, TeamLeft])
+    bus.subscribe(note, [TeamArrived, TeamLeft])  # a new team is not here yet, so it ends no wait
     return complete.wait
 
 

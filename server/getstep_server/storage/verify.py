@@ -344,6 +344,8 @@ class _Walk:
             if self.tournament.accepts_result(match) and decision.is_about(match):
                 self._called_off[match.number] = place
         self.tournament.apply_decision(decision)
+        if decision.name is not None:
+            self._names.setdefault(decision.team or 0, set()).add(decision.name)
         for number in decision.reopened:
             self._decided.pop(number, None)
         if decision.match is not None and decision.kind == DecisionKind.ADJUDICATE:

@@ -22,7 +22,9 @@ from msgspec.structs import asdict, replace
 from getstep_server.config.contest import Contest, ContestFile, Team, contest_path, teams_path
 from getstep_server.config.event import ContestEvent
 from getstep_server.json_text import encode
-from getstep_server.limits import SETTINGS_SHOWN
+from getstep_server.limits import MAX_TEAMS, SETTINGS_SHOWN
+from getstep_server.records.decision import Decision
+from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import SOFTWARE, Record, RecordError, plain
 from getstep_server.records.settings import EventEntry, RecordedTeam, SettingsRecord, time_entry
 from getstep_server.text import pluralize, utc_time
@@ -85,6 +87,34 @@ class SettingsOnRecord:
         both = self.contest.teams.keys() & self.files.teams.keys()
         self.files.former_names.update({number: name for number, name in known.items() if number not in both})
         self.fields, self.count = fields, self.count + 1
+
+    def apply_roster(self, decision: Decision) -> None:
+        """Apply a decision about the list of teams: from here on, the settings on record have it."""
+        number, known = decision.team or 0, self.contest.teams
+        if number not in known and decision.kind != DecisionKind.JOIN:
+            return  # a contest without settings on record, whose files no longer have the team
+        team = _team(self.files.teams.get(number), number, decision.name or self.contest.team_name(number))
+        seats = decision.seats or (known[number].seats if number in known else 1)
+        teams = {**known, number: structs.replace(team, seats=seats)}
+        self.contest = replace(self.contest, teams=teams)
+        if self.fields is not None:
+            self.fields = {**self.fields, "teams": [{"id": one.id, "name": one.name} for one in teams.values()]}
+
+    def roster_objection(self, decision: Decision) -> str | None:
+        """Return why a decision about the list of teams is not possible now; None if it is possible."""
+        if self.fields is None:  # the files count, which may have changed since
+            return None
+        teams, number, name = self.contest.teams, decision.team or 0, decision.name
+        known = teams.get(number)
+        if decision.kind != DecisionKind.JOIN:
+            if known is None:
+                return f"team {number}, expected one that is on record"
+        elif known is not None and known.name != name:
+            return f"team {number} is {known.name!r}, expected an id that no team has"
+        elif known is None and len(teams) >= MAX_TEAMS:
+            return f"{len(teams)} teams and one more, expected at most {MAX_TEAMS}"
+        same = next((team for team in teams.values() if team.name == name and team.id != number), None)
+        return None if same is None else f"name {name!r}, expected one that no team has; team {same.id} has it"
 
     def note_pairings(self, fields: Mapping[str, Any]) -> None:
         """Note the settings in a record of pairings; for contests without a record of settings."""

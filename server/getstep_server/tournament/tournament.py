@@ -41,6 +41,7 @@ from getstep_server.records.pairings import pairing_fields, pairings_header
 from getstep_server.records.reasons import (
     FREEZE_KINDS,
     PAUSE_KINDS,
+    ROSTER_KINDS,
     STATUS_AFTER,
     DecisionKind,
     Reason,
@@ -325,6 +326,10 @@ class Tournament:
             self.pauses.apply(decision)
         if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, DecisionKind.PUBLISH):
             return
+        if decision.kind in ROSTER_KINDS:
+            self.settings.apply_roster(decision)
+            self.due |= {event.number for event in self.contest.events}
+            return
         if decision.reopened:
             events = self._reopen(decision.reopened)
         elif decision.match is not None:
@@ -368,6 +373,8 @@ class Tournament:
 
     def objection(self, decision: Decision) -> str | None:
         """Return why a decision is not possible now, in words for the host; None if it is possible."""
+        if decision.kind in ROSTER_KINDS:
+            return self.settings.roster_objection(decision)
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:

@@ -21,7 +21,7 @@ import trio
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
-from getstep_server.records.reasons import DecisionKind
+from getstep_server.records.reasons import ROSTER_KINDS, DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
@@ -187,6 +187,10 @@ class Feed:
     async def _poll_records(self, store: Store) -> None:
         for header in await store.tail(self._place):
             fields, frozen_at = parse(header), self.whole.frozen_at
+            if fields["type"] == "settings" or fields.get("decision") in ROSTER_KINDS:
+                # the tokens are in teams.toml alone, which is written before the record
+                files = await trio.to_thread.run_sync(load_contest, self.folder)
+                self.whole.settings.files.take_teams(files.teams)
             self.whole.apply(fields)
             self._place += 1
             self.pace.set_paused(paused=self.whole.pauses.contest is not None)

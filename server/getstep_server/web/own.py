@@ -191,7 +191,7 @@ class TeamArea:
 
     def team_of(self, request: Request) -> Team | None:
         """Return the team for which the browser is logged in; None if it is not."""
-        return self._sessions.team_of(request.cookie(COOKIE), self._feed.contest.teams)
+        return self._sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
 
     def body_limit(self, request: Request) -> int | Upload | Response:
         """Return the size that the body of a request may have: only a program of a logged-in team is long."""
@@ -278,7 +278,7 @@ class TeamArea:
     async def login(self, request: Request) -> AnyResponse:
         form = request.form()
         text, nonce = form.get("team", ""), form.get("nonce", "")
-        team = self._feed.contest.teams.get(int(text)) if re.fullmatch("[0-9]{1,10}", text) else None
+        team = self._feed.whole.contest.teams.get(int(text)) if re.fullmatch("[0-9]{1,10}", text) else None
         who = (request.address, None if team is None else team.id)
         if who in self._delayed:
             return _refusal(429, "A wrong login of this team has just come from here. Wait some seconds.")
