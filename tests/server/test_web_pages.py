@@ -117,7 +117,7 @@ def test_the_page_of_two_teams_escapes_their_names(tmp_path: Path) -> None:
     "path",
     [
         *("/team/1/against/1", "/team/1/against/999", "/team/1/against", "/team/1/against/x"),
-        *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "/api", "//"),
+        *("/match/0", "/match/9999", "/team/999", "/event/0", "/event/99", "/overview/1", "/nothing", "//"),
         *("/api/v1/pages/match/9999", "/api/v1/pages/nothing", "/api/v1/matches/9999/replay", "/look/chess.json"),
         *(
             "/static/nothing.js",
