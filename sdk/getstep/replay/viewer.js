@@ -352,7 +352,7 @@ class Viewer {
     latest.sort((one, other) => other.turn - one.turn);
     const shown = latest.map(({ turn, notes, player }) => {
       if (!notes) return null;
-      const head = [`move ${turn}`];
+      const head = [`${this.role(player)}, move ${turn}`];
       if (notes.estimate !== undefined) head.push(`estimate ${notes.estimate}`);
       if (notes.tags) head.push(`tags ${notes.tags.join(", ")}`);
       const small = make("small", {}, make("bdi", {}, head.join(", ")));
