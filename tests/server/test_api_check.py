@@ -40,6 +40,7 @@ async def test_a_page_passes(page: str, capsys: pytest.CaptureFixture[str]) -> N
     assert " checks, 0 failed." in capsys.readouterr().out
 
 
+@pytest.mark.long  # 3 s in all: each is a page of its own
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
