@@ -179,7 +179,7 @@ def test_an_event_with_a_team_that_is_not_there(command: Command, autumn: Path, 
     kept = [row for row in text.split("\n") if not row.startswith(("format", "settings"))]
     kept.insert(kept.index("[[event]]") + 1, line)
     path.write_text("\n".join(kept), encoding="utf-8")
-    number = 6 + line.count("\n")
+    number = path.read_text(encoding="utf-8").split("\n").index(line.split("\n")[-1]) + 1
     ran = command("run", "autumn", "--now")
     assert (ran.code, ran.err) == (2, f"getstep-server: autumn/contest.toml:{number}: {message}\n")
 
