@@ -58,7 +58,7 @@ def test_keys_and_buttons_step_through_the_game(tmp_path: Path, visitor: Visitor
     assert page.url.endswith("#move=37")
     expect_text(page, "a[aria-current=step] .rp-n", "37$")
     expect_text(page, ".rp-notes", r"move 37.*I have looked at .*printed.*depth.*move 36")
-    page.keyboard.press("d")
+    page.keyboard.press("D")
     page.locator(".rp-draws[aria-pressed=false]").wait_for()
     assert page.locator(".gs-notes").count() == 0
     page.locator(".rp-draws").click()

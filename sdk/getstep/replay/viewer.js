@@ -527,7 +527,7 @@ class Viewer {
       End: () => this.jump(this.last),
       ...(this.parts.draws.hidden ? {} : { d: () => this.switchDrawings() }),
     };
-    const action = actions[event.key];
+    const action = actions[event.key] || actions[event.key.toLowerCase()]; // D with the capitals locked
     if (!action) return;
     event.preventDefault();
     action();
