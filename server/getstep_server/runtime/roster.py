@@ -93,6 +93,7 @@ class Roster:
             files = await trio.to_thread.run_sync(partial(load_contest, self._contest.folder))
         except ConfigError as error:
             self._bus.publish(TeamsUnreadable(str(error)))
+            self._decided |= dict.fromkeys(teams)  # with the next decision, when the host has mended the file
             return False
         found = teams or [one for one, team in files.teams.items() if self._differs(team)]
         self._take({number: self._team(number, files) for number in found if number not in files.house_bots})
