@@ -128,24 +128,22 @@ class Callback:
         """Ask for a move. No exception of the callback escapes, except KeyboardInterrupt."""
         if self.games and turn.game not in self.games:
             return CallResult(None, None, not_played_text(self.games, turn.game), 0.0, resigns=True)
+        arguments = (board, is_black, turn) if self.takes_turn else (board, is_black)
         collector = notes.Collector(board)
         with notes.collected(collector):
-            result = self._call(board, is_black, turn)
+            started = time.perf_counter()
+            try:
+                value = self._function(*arguments)
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # even a SystemExit costs this turn only
+                result = self.after_exception(error, _ms_since(started))
+            else:
+                result = _after_return(value, turn.game, _ms_since(started))
         noted = collector.take()
         if noted or collector.dropped:
             return replace(result, notes=noted, dropped=collector.dropped)
         return result
-
-    def _call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
-        arguments = (board, is_black, turn) if self.takes_turn else (board, is_black)
-        started = time.perf_counter()
-        try:
-            value = self._function(*arguments)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # even a SystemExit costs this turn only
-            return self.after_exception(error, _ms_since(started))
-        return _after_return(value, turn.game, _ms_since(started))
 
     def after_exception(self, error: BaseException, ms: float) -> CallResult:
         """Return the result of a call that has raised ``error``."""

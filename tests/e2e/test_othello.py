@@ -105,7 +105,7 @@ def test_the_live_page_shows_it(machine: Machine, programs: Programs, tmp_path: 
             return json.load(answer)
 
     assert get("look/othello.json")["pieces"]["1"]["name"] == "black disc"
-    overview = json.dumps(get("api/overview.json"))
+    overview = json.dumps(get("api/v1/pages/overview"))
     assert '"othello"' in overview
     page.signal(signal.SIGINT)
     page.wait()

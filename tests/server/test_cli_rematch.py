@@ -105,7 +105,6 @@ def test_a_dry_run_puts_nothing_on_record(command: Command, played: Path) -> Non
     assert lines[0] == "Would be on record: 4 matches are played again."
     assert [line for line in lines if line.startswith("  before: ")] == lines[1:5]
     assert lines[5:] == ["  open again: matches 2, 3, 5, 6", "  table: no change"]
-    assert len(lines) == 5
     assert decisions(played) == []
 
 

@@ -283,7 +283,7 @@ def test_slips_as_text(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
     assert run_command(["teams", "slips", "autumn", "--text"]) == 0
     assert capsys.readouterr().out == as_text(autumn, lan_address())
-    assert sorted(path.name for path in Path("autumn").iterdir()) == ["contest.toml", "teams.toml"]
+    assert sorted(path.name for path in Path("autumn").iterdir()) == ["contest.toml", "teams.lock", "teams.toml"]
 
 
 def test_slips_that_cannot_be_written(autumn: Contest, capsys: pytest.CaptureFixture[str]) -> None:
