@@ -140,6 +140,21 @@ def test_ten_thousand_notes_of_a_move_are_bounded() -> None:
     assert len(call.dropped) == 3
 
 
+def test_the_notes_of_a_move_have_at_most_3584_bytes() -> None:
+    half = [(row, column) for row in range(8) for column in range(4)]
+
+    def get_step(board: Any, is_black: bool) -> Any:
+        getstep.say("é" * MAX_SAY)
+        for _ in range(MAX_DRAWINGS):
+            getstep.draw(half, shape="region")
+        return (2, 2)
+
+    call = called(get_step)
+    assert call.notes is not None
+    assert 0 < len(call.notes["draw"]) < MAX_DRAWINGS
+    assert 3_400 < len(msgpack.packb(call.notes)) <= 3_584  # protocol.md; without the limit 6,500
+
+
 def test_any_thread_may_note_while_a_move_is_computed(capsys: pytest.CaptureFixture[str]) -> None:
     after = threading.Event()
     late: list[threading.Thread] = []

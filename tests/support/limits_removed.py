@@ -83,7 +83,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_TEAM": ("2**64", f"{_BOUND}[a team]"),
     "MAX_ID": ("2**64", f"{_BOUND}[a version]"),
     "MAX_MS": ("2**64", f"{_BOUND}[a time]"),
-    "NOTES_BYTES": ("10**6", "tests/sdk/test_notes.py::test_ten_thousand_notes_of_a_move_are_bounded"),
+    "NOTES_BYTES": ("10**6", "tests/sdk/test_notes.py::test_the_notes_of_a_move_have_at_most_3584_bytes"),
     "MATCH_NOTES_BYTES": (
         "10**9",
         "tests/server/test_notes.py::test_each_player_has_128_kb_in_a_match_also_if_it_is_resumed[False]",
