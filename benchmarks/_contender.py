@@ -310,13 +310,20 @@ def fastchess(program: Path, matches: int) -> Iterator[Contender | None]:
 
 
 @contextmanager
-def playing(judge: Contender, program: Path, socks: Sequence[socket.socket]) -> Iterator[None]:
-    """Let a process for each of these connections play, until the block ends."""
+def playing(
+    judge: Contender, program: Path, socks: Sequence[socket.socket], notes: bytes = b""
+) -> Iterator[None]:
+    """Let a process for each of these connections play, until the block ends; ``notes`` go with each answer."""
     files = [sock.fileno() for sock in socks]
     for sock in socks:
         sock.settimeout(None)  # with a time limit, Python's sockets do not block
     counter = str(judge.folder / "counter")
-    players = subprocess.Popen([program, counter, *map(str, files)], pass_fds=files, start_new_session=True)
+    noting: list[str | Path] = []
+    if notes:
+        (judge.folder / "notes").write_bytes(notes)
+        noting = ["notes", judge.folder / "notes"]
+    words = [program, counter, *noting, *map(str, files)]
+    players = subprocess.Popen(words, pass_fds=files, start_new_session=True)
     judge.add(players)
     for sock in socks:
         sock.close()

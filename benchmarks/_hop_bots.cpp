@@ -1,6 +1,7 @@
 // Players that cost as little as possible, each a process of its own, as the programs of real contestants are.
 //
 //   _hop_bots COUNTER FD...    a process for each socket: plays hop on it, until it is closed
+//   _hop_bots COUNTER notes FILE FD...    the same, with the notes in FILE (msgpack) in each answer
 //   _hop_bots COUNTER uci      one chess engine on standard input, as fastchess starts it
 //
 // Each answer is counted in the mapped file COUNTER. The players of hop know where the fields of a question are, and
@@ -17,6 +18,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace {
@@ -38,6 +41,7 @@ const char GAME[] =
     "e5d6 f2d3 f4e5 d3e5 c2d1 g4g3 d1e1 a5a4 h1f2 e5g4 d6e5 g4h6 e5b2 e6e5 e1e2 a4b3 f2d3 h6g8 b2e5 a6a5 ";
 
 uint64_t* counter;
+std::string notes;  // empty: answers have none
 
 void count() { __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); }
 
@@ -61,17 +65,24 @@ void reply(int sock, const uint8_t* body, size_t size) {
     if (!id || !board || !is_black) std::exit(2);
     const bool black = *is_black == 0xc3;
     const bool home = black ? board[2] != 0 : board[8 * 9] != 0;  // each row is a byte and eight cells
-    uint8_t frame[64] = {0, 0, 0, 0};
+    uint8_t frame[1 << 12] = {0, 0, 0, 0};  // MAX_CLIENT_FRAME
     uint8_t* end = frame + HEADER;
     auto put = [&](const void* data, size_t length) { std::memcpy(end, data, length); end += length; };
-    put("\x83\xa4type\xa4step\xa2id", 14);
+    put(notes.empty() ? "\x83" : "\x84", 1);
+    put("\xa4type\xa4step\xa2id", 13);
     put(id, bytes_of_id(*id));
     put("\xa4move\x92", 6);
     const uint8_t corner[2][3] = {{0x92, 7, 7}, {0x92, 0, 0}};
     const uint8_t beside[2][3] = {{0x92, 7, 6}, {0x92, 0, 1}};
     put(home ? corner[black] : beside[black], 3);
     put(home ? beside[black] : corner[black], 3);
-    frame[3] = static_cast<uint8_t>(end - frame - HEADER);
+    if (!notes.empty()) {
+        put("\xa5notes", 6);
+        put(notes.data(), notes.size());
+    }
+    const size_t length = static_cast<size_t>(end - frame) - HEADER;
+    frame[2] = static_cast<uint8_t>(length >> 8);
+    frame[3] = static_cast<uint8_t>(length);
     count();  // before the send: the server may be stopped as soon as it has the answer
     if (send(sock, frame, static_cast<size_t>(end - frame), MSG_NOSIGNAL) < 0) std::exit(0);
 }
@@ -128,7 +139,13 @@ int main(int argc, char** argv) {
         play_chess();
         return 0;
     }
-    for (int i = 2; i < argc; ++i) {
+    int first = 2;
+    if (argc > 3 && !std::strcmp(argv[2], "notes")) {
+        std::ifstream content(argv[3], std::ios::binary);
+        notes.assign(std::istreambuf_iterator<char>(content), {});
+        first = 4;
+    }
+    for (int i = first; i < argc; ++i) {
         const int sock = std::atoi(argv[i]);
         const pid_t child = fork();
         if (child < 0) {

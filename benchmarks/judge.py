@@ -2,6 +2,7 @@
 
 ``python -m benchmarks.judge`` measures both on the server as ``getstep-server run`` starts it. A bot thinks exactly
 50 ms for each of its moves, among 8, 64, 256 and 1,000 other matches; its recorded times are compared with its own.
+With ``--notes``, each answer of the other bots has 3.5 kB of notes, as many as a client may send.
 Idle connections have logged in and wait for a contest that has not begun.
 """
 
@@ -15,8 +16,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
+
+import msgpack
 
 from benchmarks import _contender
+from getstep.wire import MAX_SAY, NOTES_BYTES, checked_notes
 
 THINK_MS = 50.0
 MOVES = 100
@@ -24,9 +29,17 @@ MOVES = 100
 
 MOST_SEATS = 16
 
+NOTES = {
+    "say": "x" * MAX_SAY,
+    "estimate": 0.25,
+    "draw": [["region", list(range(8)) * 8, None, "orange"]] * 29,
+    "tags": ["benchmark"],
+}
+"""The notes of a move: nearly NOTES_BYTES, most of them numbers, which cost the most to check."""
 
-def clock(program: Path, matches: int) -> str:
-    """Return the errors of the recorded times of the bot, as a line."""
+
+def clock(program: Path, matches: int, notes: bytes = b"") -> str:
+    """Return the errors of the recorded times of the bot, as a line; the others send ``notes``."""
     pairs, seats = _contender.pairs_of(matches)
     exact, opponent = 2 * pairs + 1, 2 * pairs + 2
     with _contender.server("judge", matches, more_teams=2) as (judge, port):
@@ -36,7 +49,7 @@ def clock(program: Path, matches: int) -> str:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=_contender.HERE) as bot:
             if os.geteuid() == 0:
                 os.setpriority(os.PRIO_PROCESS, bot.pid, -15)  # a processor at once, or its own times are wrong
-            with _contender.playing(judge, program, socks):
+            with _contender.playing(judge, program, socks, notes):
                 began, moves = time.monotonic(), judge.moves
                 judge.wait_for(f"{MOVES} timed moves", bot.poll)
                 rate = (judge.moves - moves) / (time.monotonic() - began)
@@ -45,10 +58,19 @@ def clock(program: Path, matches: int) -> str:
                 told_ms = recorded(judge.folder / "running", exact)[: len(true_ms)]
     errors = sorted(abs(told - true) for told, true in zip(told_ms, true_ms, strict=True))
     p99 = errors[int(0.99 * (len(errors) - 1))]
+    with_notes = f" with {len(notes):,} bytes of notes" if notes else ""
     return (
-        f"{matches} other matches, {rate:,.0f} moves/s: error of the recorded times of {len(errors)} moves of"
+        f"{matches} other matches, {rate:,.0f} moves/s{with_notes}: error of the recorded times of {len(errors)} moves of"
         f" {THINK_MS:g} ms: median {statistics.median(errors):.3f} ms, p99 {p99:.3f} ms, worst {errors[-1]:.3f} ms"
     )
+
+
+def checked_pack(notes: dict[str, Any]) -> bytes:
+    """Return notes as msgpack, after the check of the wire: a server leaves out what is wrong."""
+    assert checked_notes(notes) == notes
+    packed: bytes = msgpack.packb(notes)
+    assert 0.9 * NOTES_BYTES < len(packed) <= NOTES_BYTES
+    return packed
 
 
 def recorded(folder: Path, team: int) -> list[float]:
@@ -86,6 +108,7 @@ def main() -> None:
         "--matches", type=int, nargs="+", default=sizes, metavar="N", help="at once (default: 8 64 256 1000)"
     )
     parser.add_argument("--idle", type=int, default=10_000, metavar="N", help="idle connections (default: 10000)")
+    parser.add_argument("--notes", action="store_true", help="let the other bots note 3.5 kB in each move")
     parser.add_argument("--only", choices=["clock", "idle"], help="measure nothing else")
     args = parser.parse_args()
     _contender.begin()
@@ -93,7 +116,7 @@ def main() -> None:
     if args.only in (None, "clock"):
         with _contender.players_program() as program:
             for matches in args.matches:
-                print(clock(program, matches), flush=True)
+                print(clock(program, matches, checked_pack(NOTES) if args.notes else b""), flush=True)
     if args.only in (None, "idle"):
         print(idle(args.idle))
 
