@@ -60,8 +60,9 @@ def clock(program: Path, matches: int, notes: bytes = b"") -> str:
     p99 = errors[int(0.99 * (len(errors) - 1))]
     with_notes = f" with {len(notes):,} bytes of notes" if notes else ""
     return (
-        f"{matches} other matches, {rate:,.0f} moves/s{with_notes}: error of the recorded times of {len(errors)} moves"
-        f" of {THINK_MS:g} ms: median {statistics.median(errors):.3f} ms, p99 {p99:.3f} ms, worst {errors[-1]:.3f} ms"
+        f"{matches} other matches, {rate:,.0f} moves/s{with_notes}: error of the recorded times of"
+        f" {len(errors)} moves of {THINK_MS:g} ms: median {statistics.median(errors):.3f} ms, p99 {p99:.3f} ms,"
+        f" worst {errors[-1]:.3f} ms"
     )
 
 
