@@ -310,9 +310,7 @@ def fastchess(program: Path, matches: int) -> Iterator[Contender | None]:
 
 
 @contextmanager
-def playing(
-    judge: Contender, program: Path, socks: Sequence[socket.socket], notes: bytes = b""
-) -> Iterator[None]:
+def playing(judge: Contender, program: Path, socks: Sequence[socket.socket], notes: bytes = b"") -> Iterator[None]:
     """Let a process for each of these connections play, until the block ends; ``notes`` go with each answer."""
     files = [sock.fileno() for sock in socks]
     for sock in socks:
