@@ -3,6 +3,7 @@
 It plays a real contest, a demo and some practice on terminals of their own, and opens the pages in Chromium. So the
 pictures are what people see. Times and results differ from one drawing to the next. Linux or macOS; 2 minutes.
 ``python docs/pictures.py demo practice`` draws some of them. ``sizes`` is a drawing: what runs where.
+``python docs/pictures.py games`` draws an analysed replay of each game into the current folder, as a check by eye.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from typing import Any
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
+
+from getstep_engines import GAMES
 
 PICTURES = Path(__file__).with_name("pictures")
 WIDTH, HEIGHT = 84, 25
@@ -143,6 +146,36 @@ def get_step(board, is_black, turn):
 """A bot whose practice has something to show, and its opponent, which makes no mistakes."""
 
 
+NOTING = """\
+import math
+import getstep
+from getstep_bots import greedy
+from getstep_engines import GAMES
+
+def get_step(board, is_black, turn):
+    state = GAMES[turn.game].from_board(board, is_black)
+    def value(move):
+        later = state.copy()
+        later.play(move)
+        return math.tanh(6 * later.estimate()) * (1 if is_black else -1)
+    best = sorted(state.legal_moves(), key=value)[:-4:-1]
+    for move, color in zip(best, ("green", "blue", "grey")):
+        if turn.game == "linkage":
+            getstep.draw(move[1:], label=move[0], color=color, shape="domino")
+        elif turn.game == "hop":
+            getstep.draw(list(move), label=value(move), color=color, shape="arrow")
+        else:
+            getstep.draw(move, label=value(move), color=color)
+    getstep.estimate(value(best[0]))
+    getstep.say(f"{len(best)} plans; the best one is {best[0]}.")
+    getstep.tag("opening" if turn.move_number < 20 else "endgame")
+    return greedy.get_step(board, is_black)
+"""
+"""A bot for all games that notes its three best moves."""
+
+ANALYSIS_SECONDS = 8
+
+
 # --- what is drawn ----------------------------------------------------------------------------------------------
 
 
@@ -185,6 +218,29 @@ def draw_practice(folder: Path) -> None:
     with browser() as shot:
         page = (folder / "my_bot-practice.html").as_uri()
         shot("replay", f"{page}#game={found[1]}&move={found[2]}", LAPTOP, ready=".rp-board svg")
+
+
+def draw_games(folder: Path) -> None:
+    """Draw an analysed replay of each game, with what both bots noted, at its first turning point."""
+    (folder / "plans.py").write_text(NOTING, encoding="utf-8")
+    othello = folder / "othello"
+    install = ["pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(othello)]
+    subprocess.run([sys.executable, "-m", *install, str(PICTURES.parents[1] / "examples" / "othello")], check=True)
+    environment = {**os.environ, "PYTHONPATH": str(othello)}
+    with browser() as shot:
+        for game in (*GAMES, "othello"):
+            page = folder / f"{game}.html"
+            practice = ["plans.py", "--game", game, "--against", "plans.py", "--games", "1", "--html", str(page)]
+            analyse = [str(page), "--seconds", str(ANALYSIS_SECONDS), "--html", str(folder / f"{game}-why.html")]
+            for words in (["practice", *practice], ["analyse", *analyse]):
+                command = [sys.executable, "-m", "getstep", *words]
+                said = subprocess.run(
+                    command, env=environment, cwd=folder, check=False, stdout=subprocess.PIPE, text=True
+                ).stdout
+            found = re.search(r"^ *1\. move (\d+)|[Mm]ove (\d+)", said, re.MULTILINE)
+            move = next(filter(None, found.groups())) if found else "1"
+            address = (folder / f"{game}-why.html").as_uri()
+            shot(Path.cwd() / f"{game}.png", f"{address}#game=1&move={move}", LAPTOP, ready=".rp-board svg")
 
 
 def draw_sizes(_: Path) -> None:
@@ -246,6 +302,7 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     "practice": draw_practice,
     "sizes": draw_sizes,
 }
+"""The pictures of the documents."""
 
 
 # --- programs ---------------------------------------------------------------------------------------------------
@@ -321,14 +378,14 @@ def browser() -> Iterator[Callable[..., None]]:
     """Yield a function that draws a page as it is in a window of the given size."""
     from playwright.sync_api import sync_playwright
 
-    def shot(name: str, url: str, size: tuple[int, int], *, ready: str, dark: bool = False) -> None:
+    def shot(name: str | Path, url: str, size: tuple[int, int], *, ready: str, dark: bool = False) -> None:
         page = chromium.new_page(
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
         )
         page.goto(url)
         page.locator(ready).first.wait_for()
         page.wait_for_timeout(1500)  # for a look: clocks run, and the boards of the page have moved
-        path = PICTURES / f"{name}.png"
+        path = name if isinstance(name, Path) else PICTURES / f"{name}.png"
         page.screenshot(path=path)
         page.close()
         print(path)
@@ -384,4 +441,4 @@ def save(name: str, frame: str) -> None:
 if __name__ == "__main__":
     for chosen in sys.argv[1:] or DRAWN:
         with tempfile.TemporaryDirectory() as made:
-            DRAWN[chosen](Path(made))
+            {**DRAWN, "games": draw_games}[chosen](Path(made))

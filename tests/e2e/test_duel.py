@@ -354,7 +354,8 @@ def test_a_duel_is_watched_on_a_terminal(tmp_path: Path) -> None:
         terminal.expect(r"#2 pseudo_tonga, turn \d+$")
         assert terminal.wait() == 0
     lines = [line.partition(":")[0] for line in terminal.screen.text.splitlines()]
-    assert lines == ["held – random_bot", "1 pair", "1 of 1 pair played."]  # the live view is gone
+    sides = ["held as the first player (Black)", "held as the second player (White)"]
+    assert lines == ["held – random_bot", "1 pair", "1 of 1 pair played.", *sides]  # the live view is gone
     assert terminal.screen.cursor_shown
     assert terminal.screen.unknown == []
 
