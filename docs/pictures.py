@@ -169,7 +169,7 @@ def get_step(board, is_black, turn):
     getstep.estimate(value(best[0]))
     getstep.say(f"{len(best)} plans; the best one is {best[0]}.")
     getstep.tag("opening" if turn.move_number < 20 else "endgame")
-    return greedy.get_step(board, is_black)
+    return greedy.get_step(board, is_black, turn)
 """
 """A bot for all games that notes its three best moves."""
 
