@@ -123,6 +123,9 @@ class Callback:
         self.games: tuple[str, ...] = getattr(function, _PLAYS, ())
         """The games that it plays, as `plays` names them; empty if it does not say so."""
         self.takes_turn = _takes_turn(function)
+        file = getattr(getattr(function, "__code__", None), "co_filename", "")
+        self.stem = "bot" if not file or file.startswith("<") else Path(file).stem
+        """The name of the bot's file without its ending, for files beside it; "bot" in a notebook."""
 
     def call(self, board: Board, is_black: bool, turn: Turn) -> CallResult:
         """Ask for a move. No exception of the callback escapes, except KeyboardInterrupt."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from getstep.client._bot_output import SHOWN_LINES, BotOutput, RepeatedProblems
+from getstep.client import _bot_output
+from getstep.client._bot_output import SHOWN_LINES, BotOutput, OutputLog, RepeatedProblems
 from tests.support.patience import PATIENCE_SECONDS
 
 
@@ -25,6 +27,48 @@ def test_the_first_lines_of_a_match_are_shown_and_the_others_counted(capsys: pyt
     with output.counted():
         print("the next match")
     assert capsys.readouterr().out == "the next match\n"
+
+
+def test_the_log_has_all_lines_with_match_and_move_in_front(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "my_bot-output.log"
+    output = BotOutput(OutputLog(path))
+    with output.counted("match 3, move 7"):
+        pass
+    assert not path.exists()
+    for move in range(1, 31):
+        with output.counted(f"match 3, move {move}"):
+            print("plan", move)
+            print("two\nlines", end="" if move < 30 else "\n")
+    with contextlib.suppress(KeyboardInterrupt), output.counted("match 3, move 31"):
+        print("it hangs")
+        raise KeyboardInterrupt
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[:3] == ["match 3, move 1: plan 1", "match 3, move 1: two", "match 3, move 1: lines"]
+    assert lines[-1] == "match 3, move 31: it hangs"
+    assert len(lines) == 91
+    assert output.end_match() == f"get_step printed 42 more lines, all in {path}; the last: it hangs"
+    output.close_log()
+    capsys.readouterr()
+
+    monkeypatch.setattr(_bot_output, "LOG_CHARACTERS", 4000)
+    again = BotOutput(OutputLog(path))
+    for move in range(1000):
+        with again.counted(f"match 4, move {move}"):
+            print("x" * 70)
+    again.close_log()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["my_bot-output.log", "my_bot-output.log.1"]
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 12_000
+    assert path.read_text().splitlines()[-1].startswith("match 4, move 999: xxx")
+
+
+def test_a_log_that_cannot_be_written_costs_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = BotOutput(OutputLog(tmp_path / "missing" / "my_bot-output.log"))
+    with output.counted("match 1, move 1"):
+        print("shown")
+        print("shown")
+    assert capsys.readouterr().out == "shown\nshown\n"
 
 
 def test_bots_in_other_threads_leave_the_output_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from traceback import StackSummary
 
 from getstep import _bot
@@ -44,7 +45,7 @@ from getstep.wire import (
     Welcome,
 )
 
-from ._bot_output import BotOutput, RepeatedProblems
+from ._bot_output import BotOutput, OutputLog, RepeatedProblems
 from .arguments import of_this_program
 from .connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
 from .discovery import Finder
@@ -301,7 +302,8 @@ class Client:
         self._time_scale = time_scale()
         self._backoff = Backoff()
         self._watchdog = Watchdog()
-        self._output = BotOutput()
+        # Bots in threads of one process would share a file.
+        self._output = BotOutput(None if program is None else OutputLog(Path(f"{callback.stem}-output.log")))
         self._problems = RepeatedProblems()
         self._results: deque[Result] = deque(maxlen=MAX_RESULTS)
         self._match: Match | None = None
@@ -327,8 +329,11 @@ class Client:
 
     def run(self) -> list[Result]:
         """Play until the server says not to come back. Raises like `play`."""
-        with self._ctrl_c.noted() if self._program else contextlib.nullcontext():
-            return self._run()
+        try:
+            with self._ctrl_c.noted() if self._program else contextlib.nullcontext():
+                return self._run()
+        finally:
+            self._output.close_log()
 
     def _run(self) -> list[Result]:
         if self._first_pause:
@@ -513,7 +518,11 @@ class Client:
         first = limit_ms / 1000, warn_late
         then = (stalled_ms / 1000, warn_stalled), (restart_ms / 1000, restart)
         alarms = (first, *then) if stalled_ms < restart_ms else (first, *then[::-1])  # sorting takes 1 µs
-        with self._output.counted(), self._watchdog.watch(*alarms, meanwhile=lambda: self._read_on(connection)):
+        where = f"match {match.number}, move {ask.move_number}"
+        with (
+            self._output.counted(where),
+            self._watchdog.watch(*alarms, meanwhile=lambda: self._read_on(connection)),
+        ):
             call = self._callback.call(board, ask.is_black, match.turn(ask))
         if self._interrupted:
             _take_signals()
