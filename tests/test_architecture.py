@@ -510,6 +510,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "json_text",
             "bot_runner",
             "config",
+            "decisions",  # the host's console makes them as the commands do
             "errors",
             "events",
             "limits",

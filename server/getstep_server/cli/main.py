@@ -188,6 +188,7 @@ _COMMANDS = {
     "replay": (".replay:add_replay", "show matches in a browser, as one HTML file"),
     "export": (".export:add_export", "write matches or tables to a file"),
     "web": (".web:add_web", "show a contest in the browser without playing it"),
+    "host-key": (".host_key:add_host_key", "print a link to the host's console in a browser"),
     "api-check": (".api_check:add_api_check", "test the HTTP API of a running page"),
     "sdk": (".sdk:add_sdk", "write the files for bots in other languages than Python"),
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),

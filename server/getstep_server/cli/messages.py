@@ -15,17 +15,17 @@ from ._shared import on_record, print_folded
 from .decisions import login
 
 _ANNOUNCE = """\
-Say something to everybody: it is shown on every page and on the wall, and in
-the terminal of each bot. A bot that connects later gets it then. It stays on
-record. A text has 500 characters at most, in one line; ten in a minute.
+Say something to everybody: it is shown in the terminal of each bot. A bot that
+connects later gets it then. It stays on record. A text has 500 characters at
+most, in one line; ten in a minute.
 
 example:
   getstep-server announce autumn "Lunch is at noon, hop goes on at 13:00"
 """
 
 _QUESTIONS = """\
-List the questions that teams have asked in their area on the live page, and
-have no answer yet; --all lists the answered ones, too. A team asks one question
+List the questions of teams that have no answer yet; --all lists the answered
+ones, too. A team asks one question
 in 30 s, and may have 20 that wait.
 
 examples:
@@ -35,8 +35,8 @@ examples:
 
 _ANSWER = """\
 Answer the question with this number, to the team that has asked it; --to-all
-shows question and answer to everybody. It is shown in the team's area and in
-the terminals of its bots, and stays on record.
+shows question and answer to everybody. It is shown in the terminals of the
+team's bots, and stays on record.
 
 examples:
   getstep-server answer autumn 3 "Yes, until 15:00"

@@ -18,7 +18,7 @@ import trio
 from msgspec import structs
 
 from getstep_engines import GAMES
-from getstep_server.addresses import doubtful_address
+from getstep_server.addresses import doubtful_address, is_any
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
@@ -26,6 +26,7 @@ from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import describe_event, installed_game
+from getstep_server.config.host_key import new_link
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
@@ -45,7 +46,7 @@ from getstep_server.storage.store import Store
 from getstep_server.text import join_limited, pluralize, shell_command
 from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
-from getstep_server.web.listener import open_page_listener, page_address
+from getstep_server.web.listener import console_address, open_page_listener, page_address
 
 from ._helper_processes import Announcer, keep_house_bots, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
@@ -85,7 +86,11 @@ Contestants connect to the port (TCP): open it in this machine's firewall.
 The contest is announced on the network by multicast DNS (UDP port 5353), so
 getstep login finds it without an address; --no-announce switches this off.
 Spectators open the live page, whose address is shown, in a browser; the port
-is web_port in contest.toml. The page is a process of its own and only reads.
+is web_port in contest.toml. The page is a process of its own.
+
+The host's console is part of the page, and open on this computer only: pauses,
+rulings, teams and messages, each with a preview. Its link is printed, and works
+once; host-key prints another one.
 
 examples:
   getstep-server run autumn
@@ -184,6 +189,11 @@ def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | 
         return None
     progress.say_page(page_address(listener))
     port = listener.getsockname()[1]
+    if is_any(server.host) or server.host in (
+        "127.0.0.1",
+        "localhost",
+    ):  # else no loopback address reaches the page
+        progress.say(f"Host's console, on this computer only: {console_address(port, new_link(contest.folder))}")
     if server.web_port not in (0, port):  # 0: the system chooses, and the slips name no page
         progress.say(
             f"! Port {server.web_port} is taken: the live page is on port {port}. The page's address, the install"

@@ -34,6 +34,7 @@ from .downloads import (
 )
 from .feed import Feed
 from .friendly_bots import FriendlyBots
+from .host import HostConsole
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
 from .metrics import Metrics
 from .own import TeamArea
@@ -138,6 +139,7 @@ class App:
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render)
+        self.host = HostConsole(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
         self._templates = template_environment("getstep_server.web")
@@ -150,6 +152,8 @@ class App:
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
             return await self.own(request)
+        if request.path == "/host" or request.path.startswith("/host/"):
+            return await self.host(request)
         if request.path == "/metrics":
             return await self.metrics(request)
         if request.path.startswith("/api/v1/"):

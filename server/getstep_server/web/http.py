@@ -203,6 +203,12 @@ def problem(status: int, text: str) -> Response:
     return Response(f"{status} {HTTPStatus(status).phrase}: {text}\n".encode(), TEXT, status)
 
 
+def is_loopback(address: str) -> bool:
+    """Return True if a client's address, as limits count it, is of this machine."""
+    # limits count IPv6 by its first 64 bits: of those of ::1, no other address is used
+    return address == "::/64" or ipaddress.ip_network(address).is_loopback
+
+
 class HostCheck:
     """Decides which ``Host`` headers are this server's: literal addresses, this machine's names, and ``names``."""
 

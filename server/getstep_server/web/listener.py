@@ -51,3 +51,8 @@ def page_address(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     host = reachable_host(host)
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def console_address(port: int, link: str) -> str:
+    """Return the address of the host's console on this computer, with a link that works once."""
+    return f"http://127.0.0.1:{port}/host?key={link}"

@@ -11,7 +11,6 @@ import hmac
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_network
 from pathlib import Path
 
 import trio
@@ -20,7 +19,7 @@ from getstep_server.storage.store import Store
 
 from .api_routes import Api
 from .feed import Feed
-from .http import HttpServer, Request, Response, problem
+from .http import HttpServer, Request, Response, is_loopback, problem
 
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -65,7 +64,7 @@ class Metrics:
         key = self._feed.contest.file.page.metrics_key
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         known = key is not None and hmac.compare_digest(given.encode(), key.encode())
-        if not known and not _is_loopback(request.address):
+        if not known and not is_loopback(request.address):
             return problem(403, "only from this machine, or with the metrics_key of contest.toml as a bearer token")
         store = self._feed.store
         incidents = {} if store is None else await trio.to_thread.run_sync(_incidents, store)
@@ -129,11 +128,6 @@ class Metrics:
 
 def _one(name: str, kind: str, about: str, value: float) -> Family:
     return Family(name, kind, about, [({}, value)])
-
-
-def _is_loopback(address: str) -> bool:
-    # limits count IPv6 by its first 64 bits: of those of ::1, no other address is used
-    return address == "::/64" or ip_network(address).is_loopback
 
 
 def _incidents(store: Store) -> Mapping[str, int]:

@@ -1,0 +1,63 @@
+"""The host's console in a real browser: its link, a decision with its preview, on a phone and a laptop."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from getstep_server.config.contest import load_contest
+from getstep_server.config.host_key import new_link
+from getstep_server.storage.contest_state import tournament_of
+from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.processes import Program
+from tests.support.quick import quick
+from tests.support.random_results import make_up
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_up(
+        tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], ["Ada", "Blaise", "Carl"], most=2
+    ).folder
+
+
+@pytest.fixture
+def url(folder: Path) -> Iterator[str]:
+    command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--web-port", "0"]
+    program = Program(command)
+    yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
+    program.end()
+
+
+def test_a_ruling_is_previewed_and_put_on_record(url: str, folder: Path, visitor: Visitor) -> None:
+    page = visitor.open(f"{url}/host?key={new_link(folder)}")
+    expect_text(page, "h1", "Host's console")
+    assert page.url == f"{url}/host"
+    page.get_by_text("Let a team lose a match", exact=True).click()
+    form = page.locator("details[open] form")
+    form.get_by_label("Match number").fill("1")
+    form.get_by_label("Team: its name or its id").fill("Carl")
+    form.get_by_label("Reason").fill("it used a phone")
+    form.get_by_role("button", name="Preview").click()
+    expect_text(page, "main", "Would be on record: match 1 .* is won by Blaise")
+    expect_text(page, "main", "table: Blaise: rank")
+    assert tournament_of(load_contest(folder)).decisions == []
+    page.get_by_role("button", name="Put it on record").click()
+    expect_text(page, "[role=status]", "On record: match 1 .* is won by Blaise")
+    assert [one.match for one in tournament_of(load_contest(folder)).decisions] == [1]
+    page.reload()
+    expect_text(page, "#log + ul", "Carl forfeits: it used a phone")
+
+
+@pytest.mark.parametrize("screen", quick(SCREENS, ["dark-phone"]))
+def test_it_fits_each_screen(url: str, folder: Path, visitor: Visitor, screen: str) -> None:
+    size, scheme = SCREENS[screen]
+    page = visitor.open(f"{url}/host?key={new_link(folder)}", size, color_scheme=scheme)
+    expect_text(page, "h1", "Host's console")
+    for one in page.locator("summary").all():
+        one.click()
+    assert barriers(page) == []
+    no_sideways_scrolling(page)

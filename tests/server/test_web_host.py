@@ -1,0 +1,276 @@
+"""The host's console: who may open it, and decisions from it that are those of the commands."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import trio
+
+from getstep_server.cli.main import run_command
+from getstep_server.config.contest import load_contest
+from getstep_server.config.host_key import host_key, new_link
+from getstep_server.decisions import making, requests
+from getstep_server.records.reasons import DecisionKind
+from getstep_server.storage.contest_state import tournament_of
+from getstep_server.web import host
+from getstep_server.web.feed import Feed
+from getstep_server.web.http import Request, Response
+from tests.support.random_results import make_up
+from tests.support.site import Site, following
+
+TEAMS = ["Ada", "Blaise", "Carl"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make_up(tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Path:
+    """The same contest, for commands."""
+    return make_up(tmp_path / "typed", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+
+
+@pytest.fixture
+async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    monkeypatch.setattr(Feed, "_poll_status", lambda _: None)
+    async with trio.open_nursery() as nursery:
+        yield await following(folder, nursery)
+        nursery.cancel_scope.cancel()
+
+
+class Host:
+    """A browser of the host."""
+
+    def __init__(self, site: Site, address: str = "127.0.0.1", name: str = "127.0.0.1:8080") -> None:
+        self.site, self.address, self.name = site, address, name
+        self.cookie, self.page = "", ""
+
+    async def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> Response:
+        path, _, query = path.partition("?")
+        asked = dict([query.split("=", 1)]) if query else {}
+        head = {"host": self.name, "cookie": f"{host.COOKIE}={self.cookie}", **headers}
+        body = urlencode(form or {}).encode()
+        answer = await self.site.app(Request(method, path, asked, head, body, self.address))
+        assert isinstance(answer, Response)
+        return answer
+
+    async def open(self, link: str) -> int:
+        answer = await self.ask("GET", f"/host?key={link}")
+        if answer.status == 303:
+            headers = dict(answer.headers)
+            assert headers["Location"] == "/host"
+            assert "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
+            self.cookie = re.findall("=([^;]+)", headers["Set-Cookie"])[0]
+            self.page = (await self.ask("GET", "/host")).body.decode()
+        return answer.status
+
+    @property
+    def word(self) -> str:
+        return str(re.findall('name="word" value="([^"]+)"', self.page)[0])
+
+    async def send(self, what: str, **form: str) -> Response:
+        return await self.ask("POST", f"/host/{what}", {"word": self.word, **form})
+
+    async def decide(self, **form: str) -> Response:
+        """Send a form, and confirm its preview with what that has."""
+        shown = await self.send("preview", **form)
+        assert shown.status == 200, shown.body
+        self.page = shown.body.decode()
+        hidden = {
+            name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', self.page)
+        }
+        return await self.then(await self.ask("POST", "/host/decide", hidden))
+
+    async def then(self, answer: Response) -> Response:
+        """Return the page that a browser shows after an answer."""
+        return await self.ask("GET", "/host") if answer.status == 303 else answer
+
+
+async def test_a_link_opens_one_session(site: Site, folder: Path) -> None:
+    browser, second = Host(site), Host(site)
+    assert (await browser.ask("GET", "/host")).status == 401
+    first = new_link(folder)
+    link = new_link(folder)
+    assert (folder / "host.key").stat().st_mode & 0o777 == 0o600
+    assert await second.open(first) == 403  # another link was printed since
+    assert await browser.open(link) == 303
+    assert "Host's console" in browser.page or "Host&#39;s console" in browser.page
+    assert await second.open(link) == 403  # spent
+    assert await second.open(new_link(folder)) == 303  # two hosts at once
+    assert (await browser.ask("GET", "/host")).status == 200
+    new_link(folder, new_key=True)  # the host has lost the key, or somebody has seen it
+    assert [(await one.ask("GET", "/host")).status for one in (browser, second)] == [401, 401]
+
+
+async def test_wrong_links_wait(site: Site, folder: Path, autojump_clock: Any) -> None:
+    link = new_link(folder)
+    guesses = [Host(site) for _ in range(30)]
+    found: list[int] = []
+
+    async def guess(browser: Host) -> None:
+        found.append(await browser.open("guess"))
+
+    began = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        for browser in guesses:
+            nursery.start_soon(guess, browser)
+    assert sorted(found) == [403, *[429] * 29]
+    for _ in range(5):
+        await Host(site).open("guess")
+    assert trio.current_time() - began > 5
+    assert await Host(site).open(link) == 303
+
+
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [("192.0.2.8", "127.0.0.1:8080"), ("127.0.0.1", "evil.example:8080"), ("127.0.0.1", "192.0.2.7:8080")],
+)
+async def test_it_is_open_on_this_computer_only(site: Site, folder: Path, address: str, name: str) -> None:
+    link = new_link(folder)
+    assert await Host(site, address, name).open(link) == 403
+    assert await Host(site).open(link) == 303  # nobody else has spent it
+
+
+async def test_a_key_is_no_team_s_and_a_stolen_cookie_is_not_enough(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    pause = {"decision": "pause", "why": "a test"}
+    assert (await browser.ask("POST", "/host/preview", {"word": "", **pause})).status == 403
+    origin = {"origin": "http://evil.example", "word": browser.word}
+    assert (
+        await browser.ask("POST", "/host/decide", {**pause, "word": browser.word}, origin=origin["origin"])
+    ).status == 403
+    for token in [team.token for team in load_contest(folder).teams.values()]:
+        thief = Host(site)
+        thief.cookie = token
+        assert (await thief.ask("GET", "/host")).status == 401
+    key = host_key(folder)
+    assert key is not None
+    assert tournament_of(load_contest(folder)).decisions == []
+    answers = [await browser.ask("GET", path) for path in ("/host", "/host/nothing")]
+    assert [one.status for one in answers] == [200, 404]
+    assert key.key not in answers[0].body.decode()
+
+
+def decided(folder: Path) -> Iterator[tuple[Any, ...]]:
+    for one in tournament_of(load_contest(folder)).decisions:
+        yield one.kind, one.match, one.team, one.winner, one.scores, one.at_once, one.why, one.name, one.seats
+
+
+async def test_decisions_are_those_of_the_commands(
+    site: Site, folder: Path, typed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    forms = [
+        {"decision": "pause", "match": "3", "at_once": "on", "why": "lunch"},
+        {"decision": "resume", "match": "3", "why": "after lunch"},
+        {"decision": "adjudicate", "match": "1", "winner": "Carl", "scores": "3 1", "why": "a protest"},
+        {"decision": "rematch", "matches": "1 2", "why": "the ruling is undone"},
+        {"decision": "rename", "team": "Ada", "name": "Ada <b>L</b>", "why": "her wish"},
+        {"decision": "seats", "team": "Blaise", "seats": "2", "why": "two computers"},
+    ]
+    shown = (await browser.send("preview", **forms[2])).body.decode()
+    wanted = making.preview(folder, requests.Adjudicate(by="x", why="y", match=1, winner="Carl", scores=(3, 1)))
+    for line in wanted.preview.lines(load_contest(folder)):
+        assert line.strip().replace(">", "&gt;") in shown
+    for form in forms:
+        answer = await browser.decide(**form)
+        assert answer.status == 200, answer.body
+        assert b"On record" in answer.body
+        browser.page = answer.body.decode()
+    folder_text = str(typed)
+    commands = [
+        ["pause", folder_text, "--match", "3", "--now", "--why", "lunch"],
+        ["resume", folder_text, "--match", "3", "--why", "after lunch"],
+        ["matches", "adjudicate", folder_text, "1", "--winner", "Carl", "--scores", "3", "1", "--why", "a protest"],
+        ["matches", "rematch", folder_text, "1", "2", "--why", "the ruling is undone"],
+        ["teams", "rename", folder_text, "Ada", "Ada <b>L</b>", "--why", "her wish"],
+        ["teams", "seats", folder_text, "Blaise", "2", "--why", "two computers"],
+    ]
+    for words in commands:
+        assert await trio.to_thread.run_sync(run_command, words) == 0, capsys.readouterr()
+    assert list(decided(folder)) == list(decided(typed))
+    assert "<b>L</b>" not in (await browser.ask("GET", "/host")).body.decode()
+
+
+async def test_a_new_team_gets_its_token_on_the_page(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    answer = await browser.decide(decision="join", teams="Dora\nEmil", why="they are late")
+    assert answer.status == 200
+    added = [team for team in load_contest(folder).teams.values() if team.name in ("Dora", "Emil")]
+    assert len(added) == 2
+    assert all(team.token in answer.body.decode() for team in added)
+
+
+async def test_what_came_between_is_named(site: Site, folder: Path) -> None:
+    first, second = Host(site), Host(site)
+    await first.open(new_link(folder))
+    await second.open(new_link(folder))
+    ruling = {"decision": "adjudicate", "match": "1", "why": "a protest"}
+    shown = (await first.send("preview", **ruling, winner="Carl")).body.decode()
+
+    assert (await second.decide(**ruling, winner="draw")).status == 200
+    seen = re.findall('name="seen" value="([0-9]+)"', shown)[0]
+    asked = html.unescape(re.findall('name="request" value="([^"]+)"', shown)[0])
+    answer = await first.send("decide", request=asked, seen=seen)
+    assert answer.status == 409
+    assert b"since the preview: match 1" in answer.body
+    kinds = [one.kind for one in tournament_of(load_contest(folder)).decisions]
+    assert kinds == [DecisionKind.ADJUDICATE]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"decision": "nothing"},
+        {},
+        {"decision": "pause", "match": "many", "why": "x"},
+        {"decision": "pause", "match": "999", "why": "x"},
+        {"decision": "adjudicate", "winner": "Carl", "why": "x"},
+        {"decision": "adjudicate", "match": "1", "winner": "<script>", "why": "x"},
+        {"decision": "rematch", "matches": "one two", "why": "x"},
+        {"decision": "forfeit", "match": "1", "team": "Ada", "why": "\x00"},
+    ],
+)
+async def test_wrong_forms_change_nothing(site: Site, folder: Path, form: dict[str, str]) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    for what in ("preview", "decide"):
+        answer = await browser.send(what, **form)
+        assert answer.status == 409
+        assert b"Nothing was put on record." in answer.body
+        assert b"<script" not in answer.body
+    assert tournament_of(load_contest(folder)).decisions == []
+
+
+async def test_messages(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    assert (await browser.send("announce", text="Lunch is at noon")).status == 303
+    assert [one.text for one in tournament_of(load_contest(folder)).messages.sent] == ["Lunch is at noon"]
+    assert (await browser.send("announce", text="")).status == 409
+    assert (await browser.send("answer", question="1", text="yes")).status == 409  # nobody has asked
+    assert (await browser.send("answer", question="x", text="yes")).status == 409
+
+
+def test_the_command_prints_a_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["host-key", str(folder), "--web-port", "8123"]) == 0
+    link = re.fullmatch(r"http://127\.0\.0\.1:8123/host\?key=(\S+)\n", capsys.readouterr().out)
+    before = host_key(folder)
+    assert link is not None
+    assert before is not None
+    assert before.link == link[1]
+    assert run_command(["host-key", str(folder), "--new"]) == 0
+    after = host_key(folder)
+    assert after is not None
+    assert after.key != before.key
