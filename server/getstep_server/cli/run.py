@@ -28,7 +28,7 @@ from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import describe_event, installed_game
 from getstep_server.config.host_key import new_link
 from getstep_server.config.roster import add_teams
-from getstep_server.errors import UsageError
+from getstep_server.errors import ConfigError, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
@@ -193,7 +193,12 @@ def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | 
         "127.0.0.1",
         "localhost",
     ):  # else no loopback address reaches the page
-        progress.say(f"Host's console, on this computer only: {console_address(port, new_link(contest.folder))}")
+        try:
+            link = new_link(contest.folder)
+        except ConfigError as error:  # on a full disk, for example: the contest goes on
+            progress.say(f"! No console for the host: {error}")
+        else:
+            progress.say(f"Host's console, on this computer only: {console_address(port, link)}")
     if server.web_port not in (0, port):  # 0: the system chooses, and the slips name no page
         progress.say(
             f"! Port {server.web_port} is taken: the live page is on port {port}. The page's address, the install"
