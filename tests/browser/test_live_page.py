@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,15 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(back, ".rp-result", "wins|draw")
     expect_text(back, ".rp-count", r"^2 / \d\d+$")
     back.get_by_role("button", name="Back to the live board").wait_for(state="hidden")
+
+    # Who comes after the end gets the replay at once: the page's clock stands still, but for a tenth of a second.
+    late = visitor.open(f"{stage.url.rstrip('/')}{match}")
+    late.clock.install()
+    late.clock.pause_at(time.time() + 3600)
+    late.reload()
+    expect_text(late, ".verdict", "wins|draw")
+    late.clock.run_for(100)
+    expect_text(late, ".rp-result", "wins|draw")
 
 
 @pytest.mark.long

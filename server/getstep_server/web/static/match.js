@@ -13,7 +13,7 @@ const STATES = {
 };
 
 const AGAIN_MS = 5000; // between two requests for the moves of a match: each costs the page up to 20 ms
-const ENDED_MS = 4000; // for which the last position stays, with its clocks
+const ENDED_MS = 4000; // for which the last position of a match that was seen running stays, with its clocks
 
 export function create(root) {
   const card = new Card({ heading: false });
@@ -29,6 +29,7 @@ export function create(root) {
   const replay = new RunningReplay(element, arrange);
   let now = {};
   let over = false;
+  let running = false; // this page has shown the match before its end
   let stepping = location.hash.includes("move="); // a link to a move; otherwise the live board is shown
 
   function step(wanted) {
@@ -60,8 +61,9 @@ export function create(root) {
       fill(why, h("strong", {}, result ? result.text : state.state === "playing" && !board ? `${STATES.playing}; the freeze hides its board` : STATES[state.state]), result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
       card.update(board);
       if (changed.has("moves") && state.moves) list(moves, state.moves);
-      if (state.state === "over" && !over) setTimeout(() => over && step(true), board ? ENDED_MS : 0);
+      if (state.state === "over" && !over) setTimeout(() => over && step(true), board && running ? ENDED_MS : 0);
       over = state.state === "over";
+      running ||= !over;
       arrange();
     },
     tick(now) {
