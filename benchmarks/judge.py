@@ -55,7 +55,13 @@ def clock(program: Path, matches: int, notes: bytes = b"") -> str:
                 rate = (judge.moves - moves) / (time.monotonic() - began)
                 assert bot.stdout is not None
                 true_ms = [float(line) for line in bot.stdout]
-                told_ms = recorded(judge.folder / "running", exact)[: len(true_ms)]
+                # The bot ends as it sends its last move, which a busy judge reads and records later.
+                told_ms = judge.wait_for(
+                    f"{len(true_ms)} recorded moves",
+                    lambda: (
+                        found if len(found := recorded(judge.folder / "running", exact)) >= len(true_ms) else None
+                    ),
+                )[: len(true_ms)]
     errors = sorted(abs(told - true) for told, true in zip(told_ms, true_ms, strict=True))
     p99 = errors[int(0.99 * (len(errors) - 1))]
     with_notes = f" with {len(notes):,} bytes of notes" if notes else ""
