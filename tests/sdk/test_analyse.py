@@ -121,7 +121,13 @@ def test_the_command_says_what_gave_away_most_and_writes_the_page(
     assert 1 <= len(better) <= 3
     assert better[0].title.startswith("turning point 1: better at move ")
     [text] = re.findall(r'id="data">(.*?)</script>', analysed.read_text(encoding="utf-8"), re.DOTALL)
-    turns = json.loads(text)["games"][0]["turns"]
+    data = json.loads(text)
+    assert [link.rpartition(":")[0] for link, _ in data["links"]] == [
+        f"Turning point {place}" for place in range(1, len(better) + 1)
+    ]
+    first = re.search(r"\d+$", better[0].title)
+    assert first and data["links"][0][1] == f"#game=1&move={first[0]}"
+    turns = data["games"][0]["turns"]
     assert all(-1 <= turn["e"] <= 1 for turn in turns if "k" not in turn)
     assert sum("n" in turn for turn in turns) >= len(better)
 

@@ -100,7 +100,9 @@ async def test_both_teams_of_a_match_share_its_analysis_and_nobody_else_gets_it(
         state = await browsers[team].json("/own/analyses.json")
         assert state["ready"] == ready
         assert (await browsers[team].get(f"/own/analysis/{match}.json")).status == (200 if ready else 404)
-    whole, *better = (await browsers[2].json(f"/own/analysis/{match}.json"))["games"]
+    data = await browsers[2].json(f"/own/analysis/{match}.json")
+    assert len(data["links"]) == 3
+    whole, *better = data["games"]
     assert [fact[0] for fact in whole["facts"][:3]] == [f"turning point {place}" for place in (1, 2, 3)]
     assert "gave away 1.00 (" in whole["facts"][0][1]
     assert len(better) == 3

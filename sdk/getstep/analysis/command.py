@@ -27,8 +27,8 @@ _REFRESH_SECONDS = 0.2
 ANALYSE_HELP = """\
 Why was a game lost? A search looks at each position of a replay, exhaustively near the end and by Monte Carlo
 tree search before. It says for each move how much it gave away against the best move that it found, with an
-interval. The three largest come first, with the board after the move and the better moves. A page is written that
-has the curve of the values, and the better moves as games to step through.
+interval. The three that surely gave away most come first, with the board after the move and the better moves. A
+page is written that has links to them, the curve of the values, and the better moves as games to step through.
 
 REPLAY is a page that practice has written, or that you have saved from a contest.
 
@@ -110,7 +110,7 @@ def _written(found: Analysis, page: Path) -> Path:
     from getstep.replay import replay_data, replay_page
 
     first, second = found.replay.names
-    data = replay_data(found.replays(), title=f"{first} - {second}: analysis")
+    data = replay_data(found.replays(), title=f"{first} - {second}: analysis", links=found.links)
     try:
         page.write_text(replay_page(data), encoding="utf-8")
     except OSError as error:

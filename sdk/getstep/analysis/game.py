@@ -31,6 +31,14 @@ class Analysis:
         """The moves that gave away most, at most 3; those that the search is sure of stand first."""
         return turning_points(self.moves)
 
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The texts and addresses of the turning points, in the page that shows `replays`."""
+        return [
+            (f"Turning point {place}: move {move.number}", f"#game=1&move={move.number}")
+            for place, move in enumerate(self.turning_points, 1)
+        ]
+
     def text(self, draw: Callable[[Picture], str] = draw_text) -> str:
         """Return the turning points for people, at most 79 columns wide; ``draw`` draws their boards."""
         return "\n".join(self._lines(draw))

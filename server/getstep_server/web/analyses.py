@@ -158,8 +158,8 @@ class Analyses:
             return None
         if game.game is None:
             return None
-        replays = Analysis(game, game.game, moves).replays()
-        return replay_data(replays, title=f"{' – '.join(game.names)}: analysis")
+        found = Analysis(game, game.game, moves)
+        return replay_data(found.replays(), title=f"{' – '.join(game.names)}: analysis", links=found.links)
 
     def _over(self, team: int) -> set[int]:
         # A freeze hides nothing here: see `own_games`.
