@@ -229,18 +229,30 @@ def draw_games(folder: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(othello)}
     with browser() as shot:
         for game in (*GAMES, "othello"):
-            page = folder / f"{game}.html"
-            practice = ["plans.py", "--game", game, "--against", "plans.py", "--games", "1", "--html", str(page)]
-            analyse = [str(page), "--seconds", str(ANALYSIS_SECONDS), "--html", str(folder / f"{game}-why.html")]
-            for words in (["practice", *practice], ["analyse", *analyse]):
-                command = [sys.executable, "-m", "getstep", *words]
-                said = subprocess.run(
-                    command, env=environment, cwd=folder, check=False, stdout=subprocess.PIPE, text=True
-                ).stdout
-            found = re.search(r"^ *1\. move (\d+)|[Mm]ove (\d+)", said, re.MULTILINE)
-            move = next(filter(None, found.groups())) if found else "1"
-            address = (folder / f"{game}-why.html").as_uri()
-            shot(Path.cwd() / f"{game}.png", f"{address}#game=1&move={move}", LAPTOP, ready=".rp-board svg")
+            address = analysed(game, folder, environment)
+            shot(Path.cwd() / f"{game}.png", address, LAPTOP, ready=".rp-board svg")
+
+
+def draw_analysis(folder: Path) -> None:
+    """Draw an analysed replay with what both bots noted; with a palette of 64 colours it has a third of the size."""
+    (folder / "plans.py").write_text(NOTING, encoding="utf-8")
+    address = analysed("linkage", folder, dict(os.environ))
+    with browser() as shot:
+        shot("analysis", address, LAPTOP, ready=".rp-board svg")
+
+
+def analysed(game: str, folder: Path, environment: dict[str, str]) -> str:
+    """Play a game between two bots that note, analyse it, and return the address of its first turning point."""
+    page, why = folder / f"{game}.html", folder / f"{game}-why.html"
+    practice = ["plans.py", "--game", game, "--against", "plans.py", "--games", "1", "--html", str(page)]
+    analyse = [str(page), "--seconds", str(ANALYSIS_SECONDS), "--html", str(why)]
+    for words in (["practice", *practice], ["analyse", *analyse]):
+        command = [sys.executable, "-m", "getstep", *words]
+        said = subprocess.run(
+            command, env=environment, cwd=folder, check=False, stdout=subprocess.PIPE, text=True
+        ).stdout
+    found = re.search(r"^1\. Move (\d+)", said, re.MULTILINE)
+    return f"{why.as_uri()}#game=1&move={found[1] if found else 1}"
 
 
 def draw_sizes(_: Path) -> None:
@@ -300,6 +312,7 @@ DRAWN: dict[str, Callable[[Path], None]] = {
     "contest": draw_contest,
     "demo": draw_demo,
     "practice": draw_practice,
+    "analysis": draw_analysis,
     "sizes": draw_sizes,
 }
 """The pictures of the documents."""

@@ -126,7 +126,8 @@ def test_the_command_says_what_gave_away_most_and_writes_the_page(
         f"Turning point {place}" for place in range(1, len(better) + 1)
     ]
     first = re.search(r"\d+$", better[0].title)
-    assert first and data["links"][0][1] == f"#game=1&move={first[0]}"
+    assert first
+    assert data["links"][0][1] == f"#game=1&move={first[0]}"
     turns = data["games"][0]["turns"]
     assert all(-1 <= turn["e"] <= 1 for turn in turns if "k" not in turn)
     assert sum("n" in turn for turn in turns) >= len(better)
