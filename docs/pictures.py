@@ -234,7 +234,7 @@ def draw_games(folder: Path) -> None:
 
 
 def draw_analysis(folder: Path) -> None:
-    """Draw an analysed replay with what both bots noted; with a palette of 64 colours it has a third of the size."""
+    """Draw an analysed replay with what both bots noted. A palette of 64 colours makes it smaller."""
     (folder / "plans.py").write_text(NOTING, encoding="utf-8")
     address = analysed("linkage", folder, dict(os.environ))
     with browser() as shot:
