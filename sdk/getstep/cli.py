@@ -193,6 +193,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command:
         if options.bot is not None:
             parser.error("-- is followed by the command of a bot, in place of its file: give one of them")
+        if len(command) > 1 and getattr(options, "convention", None):
+            parser.error(
+                f"--as {options.convention}: the program is one file, without arguments ({' '.join(command)});"
+                " give it in place of --, or write a script that starts it"
+            )
         options.bot = command if len(command) > 1 else command[0]
     options.is_process = arguments is None and bool(sys.executable)
     console = Console(quiet=getattr(options, "quiet", False))
