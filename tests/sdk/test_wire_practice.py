@@ -336,7 +336,9 @@ def test_a_command_and_a_file_are_not_both_taken(capsys: pytest.CaptureFixture[s
 def test_a_program_with_a_convention_is_a_file_and_no_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["practice", "--as", "prodrive", "--", "python", "program.py"])
-    assert "--as prodrive: the program is one file, without arguments (python program.py)" in capsys.readouterr().err
+    assert (
+        "--as prodrive: the program is one file, without arguments (python program.py)" in capsys.readouterr().err
+    )
 
 
 def test_a_command_without_dashes_is_told_where_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
