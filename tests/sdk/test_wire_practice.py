@@ -39,6 +39,12 @@ def legal(board, is_black, turn):
 """
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test where a bot may write the log of what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+
 def bot(folder: Path, get_step: str, name: str = "client.py") -> list[str]:
     """Return the command of a client in Python, with a ``get_step`` of this source."""
     path = folder / name
