@@ -38,6 +38,35 @@ class MatchAnswer(Answer, frozen=True, kw_only=True):
     teams: tuple[TeamRef, TeamRef]
 
 
+class MessageAnswer(Answer, frozen=True, kw_only=True):
+    """What the host has written: an announcement, or an answer, with the team that has asked and its question."""
+
+    kind: Literal["announcement", "answer"]
+    text: str
+    by: str
+    at: int
+    to_all: bool
+    team: TeamRef | None
+    question: str | None
+
+
+class PauseAnswer(Answer, frozen=True, kw_only=True):
+    """A pause: of a match, of an event, or of the contest if both are null. ``why`` is the host's reason."""
+
+    event: int | None
+    match: int | None
+    name: str
+    why: str
+    at: int
+
+
+class Notices(Answer, frozen=True, kw_only=True):
+    """What each page shows at its top: the latest messages of the host, the newest first, and what is paused."""
+
+    messages: list[MessageAnswer]
+    paused: list[PauseAnswer]
+
+
 class ResultAnswer(MatchAnswer, frozen=True, kw_only=True):
     """A result. ``winner`` is 0 or 1, or null; ``points`` are "1", "½" or "0".
 
@@ -68,17 +97,24 @@ class OwnResult(ResultAnswer, frozen=True, kw_only=True):
 
 
 class Clock(Answer, frozen=True, kw_only=True):
-    """The clocks in ms: the limit, the time used, and the time left at ``asked``, the time of the open question."""
+    """The clocks in ms: the limit, the time used, and the time left at ``asked``, the time of the open question.
+
+    ``stopped`` is the time since which a pause stops the clock; null if it runs.
+    """
 
     kind: str
     limit: int
     used: tuple[int, int]
     left: tuple[int, int]
     asked: int
+    stopped: int | None
 
 
 class Board(MatchAnswer, frozen=True, kw_only=True):
-    """The board of a running match. ``to_move`` is 0 or 1; null if it is over. ``stalled`` has the ids of teams."""
+    """The board of a running match. ``to_move`` is 0 or 1; null if it is over. ``stalled`` has the ids of teams.
+
+    ``paused`` is the host's reason for a pause of this match; null if there is none.
+    """
 
     game: str
     players: tuple[str, str]
@@ -91,6 +127,7 @@ class Board(MatchAnswer, frozen=True, kw_only=True):
     clock: Clock
     faults: tuple[int, int]
     stalled: list[int]
+    paused: str | None
     result: ResultAnswer | None
 
 
@@ -374,6 +411,13 @@ class TurnPageAnswer(Answer, frozen=True, kw_only=True):
     next: str | None
 
 
+class MessagesAnswer(Answer, frozen=True, kw_only=True):
+    """The latest messages that everybody may read, the newest first, and what is paused now."""
+
+    messages: list[MessageAnswer]
+    paused: list[PauseAnswer]
+
+
 class ReplayAnswer(Answer, frozen=True, kw_only=True):
     """A match as the viewer draws it: for each game its names, facts and turns, and how boards look."""
 
@@ -419,6 +463,24 @@ class ChallengesAnswer(Answer, frozen=True, kw_only=True):
     latest: list[ChallengeAnswer]
 
 
+class QuestionAnswer(Answer, frozen=True, kw_only=True):
+    """A question that a team has asked, with the host's answers to it."""
+
+    number: int
+    text: str
+    at: int
+    answers: list[MessageAnswer]
+
+
+class QuestionsAnswer(Answer, frozen=True, kw_only=True):
+    """A team's own questions, the newest first; ``closed`` says why it can ask none now, or is null."""
+
+    closed: str | None
+    longest: int
+    questions: list[QuestionAnswer]
+    notices: Notices
+
+
 class AnalysisState(Answer, frozen=True, kw_only=True):
     """A team's analysis of a match: ``before`` are those that wait before it, ``done`` ``of`` all positions."""
 
@@ -441,6 +503,7 @@ class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board."""
 
     contest: ContestAnswer
+    notices: Notices
     progress: Progress
     freeze: Freeze | None
     table: Table
@@ -465,10 +528,12 @@ class OverviewParts(Answer, frozen=True, kw_only=True):
 
 
 class MatchParts(Answer, frozen=True, kw_only=True):
-    """The page of a match."""
+    """The page of a match; ``paused`` is the host's reason for a pause of it, or null."""
 
+    notices: Notices
     match: MatchAnswer
     state: MatchState
+    paused: str | None
     board: Board | None
     moves: list[Turn] | None
     result: ResultAnswer | None
@@ -477,6 +542,7 @@ class MatchParts(Answer, frozen=True, kw_only=True):
 class TeamParts(Answer, frozen=True, kw_only=True):
     """The page of a team; ``older`` is the number of results behind those that are listed."""
 
+    notices: Notices
     team: TeamAnswer
     totals: TeamTotals
     running: list[MatchAnswer]
@@ -498,6 +564,7 @@ class EventHead(Answer, frozen=True, kw_only=True):
 class EventParts(Answer, frozen=True, kw_only=True):
     """The page of an event."""
 
+    notices: Notices
     event: EventHead
     progress: Progress
     freeze: Freeze | None
@@ -524,6 +591,7 @@ class RevealState(Answer, frozen=True, kw_only=True):
 class RevealParts(Answer, frozen=True, kw_only=True):
     """The page of the reveal."""
 
+    notices: Notices
     reveal: RevealState
     playing: ContestState
     freeze: Freeze | None
@@ -583,11 +651,17 @@ class StandingsChanged(Answer, frozen=True, kw_only=True, tag="standings", tag_f
     event: int
 
 
+class Said(Answer, frozen=True, kw_only=True, tag="message", tag_field="type"):
+    """The host has announced something, or answered a question for everybody."""
+
+    message: MessageAnswer
+
+
 class SettingsChanged(Answer, frozen=True, kw_only=True, tag="settings", tag_field="type"):
     """The settings of the contest were recorded: ask for the contest and its teams again."""
 
 
-FeedEvent: TypeAlias = Started | Played | Ended | Paired | Decided | StandingsChanged | SettingsChanged
+FeedEvent: TypeAlias = Started | Played | Ended | Paired | Decided | StandingsChanged | Said | SettingsChanged
 
 
 class FeedBatch(Answer, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import pairwise
 
 from getstep_engines import GAMES
@@ -10,11 +11,13 @@ from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.formats.knockout import Knockout
 from getstep_server.formats.ladder import Ladder
 from getstep_server.records.match import Match
+from getstep_server.records.message import Message
 from getstep_server.records.reasons import Reason
 from getstep_server.records.result import PLAYERS, Result, winner_text
 from getstep_server.tournament.combined import as_shown
 from getstep_server.tournament.crosstable import crosstable_of
 from getstep_server.tournament.estimate import Estimate
+from getstep_server.tournament.messages import Question
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
@@ -29,8 +32,12 @@ from .answers import (
     EventRatings,
     EventStandings,
     MatchAnswer,
+    MessageAnswer,
+    Notices,
     Outcome,
     OwnResult,
+    PauseAnswer,
+    QuestionAnswer,
     RatingAnswer,
     RatingInterval,
     ResultAnswer,
@@ -39,6 +46,7 @@ from .answers import (
     TeamRef,
     TeamTotals,
 )
+from .visibility import visible_messages
 
 CROSSTABLE_TEAMS = 64
 """The most teams of a crosstable, the best ones: with more it is too wide to read."""
@@ -135,6 +143,68 @@ def _event_name(tournament: Tournament, match: Match) -> str:
 
 def _outcome(text: str) -> Outcome:
     return "win" if text == "win" else "loss" if text == "loss" else "draw"
+
+
+# --- messages and pauses ----------------------------------------------------------------------------------------
+
+PAGE_MESSAGES = 5
+"""The latest messages at the top of each page."""
+
+
+def notices(whole: Tournament, seen: Tournament, latest: int = PAGE_MESSAGES) -> Notices:
+    """Return the latest messages that everybody may read, and what is paused.
+
+    Args:
+        whole: the contest by all its records.
+        seen: the contest as spectators may see it: they do not know of other matches.
+        latest: the most messages.
+    """
+    return Notices(
+        messages=[message_answer(whole, one) for one in visible_messages(whole, latest)],
+        paused=[
+            PauseAnswer(
+                event=one.event,
+                match=one.match,
+                name=_pause_name(whole, one.event, one.match),
+                why=one.why,
+                at=round(1000 * datetime.fromisoformat(one.at).timestamp()),
+            )
+            for one in whole.pauses.decisions
+            if one.match is None or one.match in seen.matches
+        ],
+    )
+
+
+def message_answer(tournament: Tournament, message: Message) -> MessageAnswer:
+    """Return an announcement or an answer. Call it for a reader who may see it: see `visibility`."""
+    asked = None if message.question is None else tournament.messages.questions[message.question]
+    return MessageAnswer(
+        kind="announcement" if asked is None else "answer",
+        text=message.text,
+        by=message.by or "",
+        at=round(1000 * message.at),
+        to_all=message.kind == "announcement" or message.to_all,
+        team=None if asked is None else team_ref(tournament, asked.team),
+        question=None if asked is None else asked.text,
+    )
+
+
+def question_answer(tournament: Tournament, question: Question) -> QuestionAnswer:
+    return QuestionAnswer(
+        number=question.number,
+        text=question.text,
+        at=round(1000 * question.at),
+        answers=[message_answer(tournament, one) for one in question.answers],
+    )
+
+
+def _pause_name(tournament: Tournament, event: int | None, match: int | None) -> str:
+    if match is not None:
+        return f"match {match}"
+    if event is None:
+        return "the contest"
+    contest = tournament.contest
+    return contest.event(event).name if event <= len(contest.events) else f"event {event}"
 
 
 # --- the contest and its events ---------------------------------------------------------------------------------

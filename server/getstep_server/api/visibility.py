@@ -1,4 +1,4 @@
-"""What a reader may see of a match: the notes of its bots, and the texts of their programs' errors.
+"""What a reader may see: the notes of bots and the error texts of their programs in a match, and the messages.
 
 All that leaves the host's machine and has turns in it goes through `visible_game`: pages, replays, downloads of a
 team's own area, and the site. The host's own commands show everything.
@@ -15,6 +15,8 @@ from typing import Any
 
 from getstep.referee import FaultCode
 from getstep_server.config.contest import NotesSetting
+from getstep_server.records.message import Message
+from getstep_server.tournament.messages import Question
 from getstep_server.tournament.tournament import Tournament
 
 _OWN = ("output",)
@@ -82,6 +84,26 @@ def visible_game(
         return {name: value for name, value in fields.items() if name != "hash"} | {"turns": turns}
 
     return visible
+
+
+def visible_messages(tournament: Tournament, latest: int) -> list[Message]:
+    """Return the latest messages of the host that everybody may read, the newest first.
+
+    Args:
+        tournament: by all records: a freeze hides results, and no message.
+        latest: the most that are returned.
+    """
+    return tournament.messages.public()[: -latest - 1 : -1]
+
+
+def visible_to_all(message: Message) -> bool:
+    """Return True if everybody may read a message: a question only with an answer that is for all."""
+    return message.kind == "announcement" or (message.kind == "answer" and message.to_all)
+
+
+def visible_questions(tournament: Tournament, team: int) -> list[Question]:
+    """Return what a team has asked, with the answers, the oldest first. No other team may read it."""
+    return tournament.messages.of(team)
 
 
 def _is_over(tournament: Tournament, fields: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from getstep_server.api.answers import (
     MatchDetails,
     MatchPageAnswer,
     MatchParts,
+    MessagesAnswer,
     OverviewParts,
     Problem,
     ReplayAnswer,
@@ -48,7 +49,7 @@ from getstep_server.api.build import (
 )
 from getstep_server.api.visibility import visible_game
 from getstep_server.config.event import ContestEvent
-from getstep_server.limits import API_PAGE_ITEMS, API_SCANNED_MATCHES
+from getstep_server.limits import API_MESSAGES, API_PAGE_ITEMS, API_SCANNED_MATCHES
 from getstep_server.records.record import parse
 from getstep_server.reports.replays import match_replays
 from getstep_server.storage.store import Store
@@ -57,7 +58,7 @@ from .details import match_details, team_answer, turn_answer
 from .event_log import EventLog, Position, position_of
 from .feed import Feed
 from .http import EVENTS, JSON, AnyResponse, EventStream, Request, Response, Send, packed
-from .parts import freeze_answer, progress_answer
+from .parts import freeze_answer, notices_answer, progress_answer
 from .tables import PageTables
 from .topics import Crowd, Topics, encode
 
@@ -195,6 +196,10 @@ class Api:
             progress=progress_answer(self.feed, self.tables()),
             freeze=freeze_answer(self.feed),
         )
+
+    def messages(self, _: Request, __: Query) -> MessagesAnswer:
+        now = notices_answer(self.feed, API_MESSAGES)
+        return MessagesAnswer(messages=now.messages, paused=now.paused)
 
     async def standings(self, _: Request, __: Query) -> CombinedStandings:
         return await self._in_thread(partial(combined_standings, self.feed.tournament))
@@ -399,6 +404,7 @@ _BOTH = (JSON, EVENTS)
 
 ROUTES = (
     Route("/api/v1/contest", ContestNow, "The contest, and how far it is.", Api.contest),
+    Route("/api/v1/messages", MessagesAnswer, "The host's latest messages to all, and pauses.", Api.messages),
     Route("/api/v1/standings", CombinedStandings, "The table of all events.", Api.standings),
     Route("/api/v1/events/{event}", EventAnswer, "An event.", Api.event),
     Route("/api/v1/events/{event}/standings", EventStandings, "The standings of an event.", Api.event_standings),

@@ -38,7 +38,7 @@ from .host import HostConsole
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
 from .metrics import Metrics
 from .own import TeamArea
-from .parts import Overview
+from .parts import Overview, notices_answer
 from .people import People
 from .reveal import RevealPage, Steering
 from .tables import PageTables
@@ -174,7 +174,8 @@ class App:
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
         page = self._templates.get_template(f"{template}.html.j2")
         contest = self.feed.contest
-        text = page.render(contest=contest.name, events=contest.events, nav=True, **values)
+        latest = notices_answer(self.feed)
+        text = page.render(contest=contest.name, events=contest.events, nav=True, notices=latest, **values)
         return Response(text.encode(), status=status)
 
     # --- views ---

@@ -40,7 +40,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .live import LiveMatch
-from .parts import board_answer, catch_up, freeze_answer, progress_answer
+from .parts import board_answer, catch_up, freeze_answer, notices_answer, progress_answer
 from .tables import PageTables
 from .topics import Parts
 
@@ -77,7 +77,12 @@ class MatchPage:
         if live is not None:
             catch_up([live])
         details = match_details(feed, tournament.matches[self._number])
+        pause = None if details.result is not None else feed.whole.pauses.of(tournament.matches[self._number])
         return MatchParts(
+            notices=notices_answer(feed),
+            paused=None
+            if pause is None or details.state not in ("playing", "waiting", "interrupted")
+            else pause.why,
             match=match_answer(tournament, tournament.matches[self._number]),
             state=details.state,
             board=None if live is None else board_answer(tournament, live),
@@ -157,6 +162,7 @@ class TeamPage:
         coming = [m for m in tables.coming if team in m.teams and m.number not in numbers]
         hidden = [match for match in reversed(feed.hidden) if team in match.teams]
         return TeamParts(
+            notices=notices_answer(feed),
             team=team_answer(feed, tables, team),
             totals=team_totals(own, team),
             running=[match_answer(tournament, live.match) for live in running],
@@ -207,6 +213,7 @@ class EventPage:
         event = tournament.contest.event(self._number)
         tables.want_ratings(self._number)
         return EventParts(
+            notices=notices_answer(self._feed),
             event=EventHead(
                 number=event.number,
                 name=event.name,

@@ -38,15 +38,18 @@ from getstep_server.api.answers import (
     FeedEvent,
     Paired,
     Played,
+    Said,
     SettingsChanged,
     StandingsChanged,
     Started,
 )
-from getstep_server.api.build import match_answer, result_answer
+from getstep_server.api.build import match_answer, message_answer, result_answer
+from getstep_server.api.visibility import visible_to_all
 from getstep_server.limits import FEED_CACHE_BYTES, FEED_EVENTS, HEARTBEAT_SECONDS, MAX_FEED_MATCHES
 from getstep_server.records.decision import decision_of
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
+from getstep_server.records.message import message_of
 from getstep_server.records.record import parse
 from getstep_server.storage.store import StoredRecord
 
@@ -260,6 +263,10 @@ class EventLog:
                 events.extend(_pairings(fields))
             case "decision":
                 events.append(_decided(fields))
+            case "message":
+                message = message_of(fields)
+                if visible_to_all(message):
+                    events.append(Said(message=message_answer(self._feed.whole, message)))
             case "settings":
                 events.append(SettingsChanged())
             case _:  # a worker of a cluster is of no interest

@@ -13,6 +13,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -181,8 +182,15 @@ class Feed:
                 self.codes[code] += 1
             begun = self.live.add(line, at)
             if begun is not None:
+                self._pause(begun)
                 self.pace.start(begun.match, lambda live=begun: live.played)  # type: ignore[misc]  # mypy does not infer the type of a lambda with a default
         self.version["turns"] += bool(lines)
+
+    def _pause(self, live: LiveMatch) -> None:
+        """Note that a match which begins, or which this process has just read, is paused."""
+        if self.whole.pauses:
+            latest = max(_time_of(one.at) for one in self.whole.pauses.decisions)
+            live.set_pause(self.whole.pauses.of(live.match), latest)
 
     async def _poll_records(self, store: Store) -> None:
         for header in await store.tail(self._place):
@@ -194,6 +202,10 @@ class Feed:
             self.whole.apply(fields)
             self._place += 1
             self.pace.set_paused(paused=self.whole.pauses.contest is not None)
+            if fields.get("decision") in (DecisionKind.PAUSE, DecisionKind.RESUME):
+                for live in self.live.running.values():
+                    live.set_pause(self.whole.pauses.of(live.match), _time_of(fields["at"]))
+                self.version["turns"] += 1  # their boards are drawn anew
             self.version["records"] += 1
             if self.whole.frozen_at != frozen_at:  # `tournament` must not be the one that goes on
                 contest = load_contest(self.folder)
@@ -245,6 +257,10 @@ class Feed:
             runs = server_of(self.folder) is not None
             self.version["status"] += runs != self.server_runs
             self.server_runs = runs
+
+
+def _time_of(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 def _project(contest: Contest, store: Store, last: int | None = None) -> _Projection:

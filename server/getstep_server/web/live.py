@@ -15,6 +15,7 @@ from getstep_engines.look import Square, Touched
 from getstep_server.json_text import JsonError, decode
 from getstep_server.records.game import match_of, match_state_of
 from getstep_server.records.match import Match
+from getstep_server.records.pause import Pause
 from getstep_server.records.record import RecordError
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.journal_tail import TailedLine
@@ -68,6 +69,8 @@ class LiveMatch:
         """The turns that were applied, passes included."""
         self.asked_at = at
         """The time of the open question, in seconds since the epoch: the time when the latest turn was seen."""
+        self.pause: Pause | None = None
+        self._paused_at = 0.0
         self.result: Result | None = None
         self.over_at = 0.0
         self._pending: deque[bytes] = deque()
@@ -81,6 +84,25 @@ class LiveMatch:
             self.played += 1
             self._pending.append(entry)
             self.asked_at = at
+
+    def set_pause(self, pause: Pause | None, at: float) -> None:
+        """Take the host's pause of this match, or its end (None), at the Unix time ``at``."""
+        stopped = self.stopped_at
+        if pause is None:
+            if stopped is not None:
+                self.asked_at += max(0.0, at - stopped)
+        elif stopped is None:
+            self._paused_at = at
+        self.pause = pause
+
+    @property
+    def stopped_at(self) -> float | None:
+        """The Unix time since which a pause stops the clock; None if the clock runs."""
+        if self.pause is None:
+            return None
+        if self.pause.at_once:
+            return max(self.asked_at, self._paused_at)
+        return self.asked_at if self.asked_at > self._paused_at else None  # the open turn is played to its end
 
     def catch_up(self, until: float) -> None:
         """Apply what has been played, as long as `time.monotonic` is before ``until``."""

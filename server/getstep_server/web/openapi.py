@@ -14,6 +14,7 @@ from getstep_server.records.challenge import ChallengeRecord
 from getstep_server.records.decision import DecisionRecord
 from getstep_server.records.game import GameRecord
 from getstep_server.records.lost import LostRecord
+from getstep_server.records.message import MessageRecord
 from getstep_server.records.pairings import PairingsRecord
 from getstep_server.records.settings import SettingsRecord
 from getstep_server.records.turns import Turn
@@ -23,7 +24,7 @@ from .api_routes import NDJSON, PROBLEM, ROUTES, VERSION, Route
 from .http import EVENTS
 
 RECORDS: tuple[type[Struct], ...] = (
-    *(SettingsRecord, PairingsRecord, GameRecord, LostRecord, WorkerRecord, ChallengeRecord),
+    *(SettingsRecord, PairingsRecord, GameRecord, LostRecord, WorkerRecord, ChallengeRecord, MessageRecord),
     *get_args(DecisionRecord),
 )
 """The records that `export` writes, without their seal; docs/records.md describes them."""

@@ -50,6 +50,7 @@ from .challenges import ChallengeForm
 from .feed import Feed
 from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
 from .own_games import OwnGames
+from .questions import QuestionForm
 from .submissions import Submissions
 from .topics import encode
 
@@ -162,6 +163,7 @@ WRONG = "The id or the token is wrong. Both are on the slip from the host."
 
 _PROGRAM = "/own/program"
 _CHALLENGE, _CHALLENGES = "/own/challenge", "/own/challenges.json"
+_QUESTION, _QUESTIONS = "/own/question", "/own/questions.json"
 _ANALYSIS, _ANALYSES = "/own/analysis", "/own/analyses.json"
 _ANALYSED = re.compile(r"/own/analysis/([0-9]{1,9})(\.json)?")
 _FILE = re.compile(r"/own/match/([0-9]{1,9})\.(jsonl|txt|html)")
@@ -187,6 +189,7 @@ class TeamArea:
         self.games = OwnGames(feed)
         self.submissions = Submissions(lambda: feed.contest)
         self.challenges = ChallengeForm(feed)
+        self.questions = QuestionForm(feed)
         self.analyses = Analyses(feed, self.games)
 
     def team_of(self, request: Request) -> Team | None:
@@ -227,6 +230,8 @@ class TeamArea:
             return Response(encode(await self.submissions.state(team.id)), JSON)
         if request.path == _CHALLENGES:
             return Response(encode(to_builtins(self.challenges.state(team.id))), JSON)
+        if request.path == _QUESTIONS:
+            return Response(encode(to_builtins(self.questions.state(team.id))), JSON)
         if request.path == _ANALYSES:
             return Response(encode(to_builtins(self.analyses.state(team.id))), JSON)
         if request.path == "/own/state.json":
@@ -318,6 +323,12 @@ class TeamArea:
             return problem(401, "log in first, on the page /own")
         return await self.challenges.take(team.id, request)
 
+    async def question(self, request: Request) -> AnyResponse:
+        team = self.team_of(request)
+        if team is None:
+            return problem(401, "log in first, on the page /own")
+        return await self.questions.take(team.id, request)
+
     async def analysis(self, request: Request) -> AnyResponse:
         team = self.team_of(request)
         if team is None:
@@ -347,5 +358,6 @@ _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
     "/own/logout": TeamArea.logout,
     _PROGRAM: TeamArea.program,
     _CHALLENGE: TeamArea.challenge,
+    _QUESTION: TeamArea.question,
     _ANALYSIS: TeamArea.analysis,
 }

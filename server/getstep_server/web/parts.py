@@ -16,12 +16,13 @@ from getstep_server.api.answers import (
     ContestState,
     Freeze,
     FriendlyPair,
+    Notices,
     OverviewParts,
     Presence,
     Progress,
     StalledIn,
 )
-from getstep_server.api.build import contest_answer, match_answer, result_answer, team_ref
+from getstep_server.api.build import PAGE_MESSAGES, contest_answer, match_answer, notices, result_answer, team_ref
 from getstep_server.records.match import Match
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.tournament.tournament import Tournament
@@ -68,6 +69,7 @@ def board_answer(tournament: Tournament, live: LiveMatch) -> Board:
         clock=_clock(live),
         faults=(state.faults[0], state.faults[1]),
         stalled=live.stalled,
+        paused=None if live.pause is None else live.pause.why,
         result=None if live.result is None else result_answer(tournament, live.result),
     )
 
@@ -81,6 +83,7 @@ def _clock(live: LiveMatch) -> Clock:
         used=(round(clocks.thought_ms[first]), round(clocks.thought_ms[second])),
         left=(round(1000 * clocks.limit(first)), round(1000 * clocks.limit(second))),
         asked=round(1000 * live.asked_at),
+        stopped=None if live.stopped_at is None else round(1000 * live.stopped_at),
     )
 
 
@@ -136,6 +139,7 @@ class Overview:
         running = feed.running
         parts = OverviewParts(
             contest=contest_answer(tournament),
+            notices=notices_answer(feed),
             progress=progress_answer(feed, tables),
             freeze=freeze_answer(feed),
             table=tables.main,
@@ -172,6 +176,11 @@ def progress_answer(feed: Feed, tables: PageTables) -> Progress:
     # to 10 s: else the page would change with each look
     end = round(time.time() + (seconds or 0), -1) if known else None
     return Progress(state=state_of(feed), done=done, total=total, expected=expected, end=end)
+
+
+def notices_answer(feed: Feed, latest: int = PAGE_MESSAGES) -> Notices:
+    """Return what each page shows at its top: messages for everybody, and pauses."""
+    return notices(feed.whole, feed.tournament, latest)
 
 
 def freeze_answer(feed: Feed) -> Freeze | None:

@@ -29,7 +29,7 @@ from getstep_server.tournament.reveal import Reveal
 
 from .feed import Feed
 from .http import JSON, Request, Response, problem
-from .parts import freeze_answer, state_of
+from .parts import freeze_answer, notices_answer, state_of
 from .tables import PageTables, main_table
 from .topics import Parts, encode
 
@@ -192,7 +192,15 @@ class RevealPage:
         if shown is None:
             shown = _nothing_revealed(over=not feed.frozen), self._tables().main
         reveal, table = shown
-        return asdict(RevealParts(reveal=reveal, playing=state_of(feed), freeze=freeze_answer(feed), table=table))
+        return asdict(
+            RevealParts(
+                notices=notices_answer(feed),
+                reveal=reveal,
+                playing=state_of(feed),
+                freeze=freeze_answer(feed),
+                table=table,
+            )
+        )
 
 
 def _nothing_revealed(*, over: bool) -> RevealState:

@@ -64,7 +64,7 @@ class Plate {
     this.who.replaceChildren(
       h("a", { href: `/team/${team.id}` }, name(team.name)),
       h("small", {}, ` ${data.players[player]}`),
-      data.stalled.includes(team.id) ? h("small", { class: "bad" }, " stalled") : faults ? h("small", { class: "bad" }, ` ${faults} fault${faults > 1 ? "s" : ""}`) : "",
+      data.paused !== null && data.to_move === player ? h("small", { class: "paused" }, " paused") : data.stalled.includes(team.id) ? h("small", { class: "bad" }, " stalled") : faults ? h("small", { class: "bad" }, ` ${faults} fault${faults > 1 ? "s" : ""}`) : "",
     );
     this.element.classList.toggle("turn", data.to_move === player);
     this.element.classList.toggle("winner", Boolean(data.result) && data.result.winner === player);
@@ -72,8 +72,8 @@ class Plate {
 
   tick(data, now) {
     const { player } = this;
-    const { kind, left, used, asked } = data.clock;
-    const running = data.to_move === player ? Math.max(0, now - asked) : 0;
+    const { kind, left, used, asked, stopped } = data.clock;
+    const running = data.to_move === player ? Math.max(0, (stopped ?? now) - asked) : 0;
     const ms = data.result ? used[player] : kind === "move" && !running ? left[player] : left[player] - running;
     const text = data.result ? `${clock(ms)} used` : clock(ms);
     if (this.clock.textContent !== text) this.clock.textContent = text;

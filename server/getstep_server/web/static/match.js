@@ -58,7 +58,7 @@ export function create(root) {
         document.title = `${match.teams[0].name} – ${match.teams[1].name}`;
         fill(about, `Match ${match.match}, `, h("a", { href: `/event/${match.event_number}` }, name(match.event)), `, round ${match.round}`);
       }
-      fill(why, h("strong", {}, result ? result.text : state.state === "playing" && !board ? `${STATES.playing}; the freeze hides its board` : STATES[state.state]), result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
+      fill(why, h("strong", {}, result ? result.text : state.state === "playing" && !board ? `${STATES.playing}; the freeze hides its board` : STATES[state.state]), state.paused !== null ? [". ", h("strong", {}, "Paused: "), name(state.paused)] : "", result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
       card.update(board);
       if (changed.has("moves") && state.moves) list(moves, state.moves);
       if (state.state === "over" && !over) setTimeout(() => over && step(true), board && running ? ENDED_MS : 0);

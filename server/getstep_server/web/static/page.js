@@ -2,6 +2,7 @@
 
 import * as event from "./event.js";
 import * as match from "./match.js";
+import { showNotices } from "./notices.js";
 import * as overview from "./overview.js";
 import * as reveal from "./reveal.js";
 import * as team from "./team.js";
@@ -27,6 +28,7 @@ function take(text) {
     root.replaceChildren();
     view = views[page].create(root, state);
   }
+  if (parts.notices) showNotices(parts.notices, page === "wall");
   view.update(state, new Set(Object.keys(parts)));
   tick();
 }
