@@ -55,9 +55,8 @@ async def host(app: App, *args: Any, **options: Any) -> None:
 async def everything_public(app: App) -> str:
     site = Site(app)
     found = [(await site.get(f"/api/v1/pages/{page}")).body for page in PAGES]
-    found += [
-        (await site.get(path)).body for path in ("/", "/start", "/wall", "/api/v1/messages", "/team/1/against/2")
-    ]
+    others = ("/", "/start", "/wall", "/api/v1/messages", "/team/1/against/2")
+    found += [(await site.get(path)).body for path in others]
     log = EventLog(app.feed)
     log.note()
     batch = await log.next(Position(app.feed.whole.place - 4), with_turns=False)
