@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
@@ -41,12 +40,18 @@ async def team(app: App, number: int) -> Browser:
     return browser
 
 
-async def host(app: App, *args: Any, **options: Any) -> None:
+async def host(app: App, text: str, question: int | None = None, *, to_all: bool = False) -> None:
     """Announce a text, or answer a question; return when the pages have read it."""
     feed = app.feed
     before = len(feed.whole.messages.sent)
-    write = messages.answer if len(args) > 1 else messages.announce
-    await trio.to_thread.run_sync(lambda: write(feed.folder, *args, "Grace", **options))
+
+    def write() -> None:
+        if question is None:
+            messages.announce(feed.folder, text, "Grace")
+        else:
+            messages.answer(feed.folder, question, text, "Grace", to_all=to_all)
+
+    await trio.to_thread.run_sync(write)
     with trio.fail_after(PATIENCE_SECONDS):
         while len(feed.whole.messages.sent) == before:
             await trio.sleep(0.01)
@@ -81,13 +86,13 @@ async def test_a_question_and_its_answer_are_seen_by_the_team_only(app: App) -> 
     assert (await ada.get("/own/question", {"text": " May we sit outside? "})).status == 202
     (asked,) = (await ada.json("/own/questions.json"))["questions"]
     assert (asked["number"], asked["text"], asked["answers"]) == (1, "May we sit outside?", [])
-    await host(app, 1, "Only you may", to_all=False)
+    await host(app, "Only you may", 1)
     (asked,) = (await ada.json("/own/questions.json"))["questions"]
     assert [one["text"] for one in asked["answers"]] == ["Only you may"]
     seen = await everything_public(app) + json.dumps(await other.json("/own/questions.json"))
     assert "sit outside" not in seen
     assert "Only you may" not in seen
-    await host(app, 1, "So may you all", to_all=True)
+    await host(app, "So may you all", 1, to_all=True)
     public = await everything_public(app)
     assert public.count("So may you all") == len(PAGES) + 6  # pages as JSON, five addresses, and the feed
     assert "sit outside" in public

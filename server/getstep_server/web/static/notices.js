@@ -12,7 +12,7 @@ export function showNotices({ messages, paused }, newest = false) {
   const [first, ...older] = messages;
   fill(
     place,
-    paused.slice(0, 3).map((one) => h("p", { class: "notice paused" }, h("strong", {}, "Paused: ", name(one.name)), ". ", name(one.why))),
+    paused.slice(0, 3).map((one) => h("p", { class: "notice paused" }, h("strong", {}, "Paused: ", name(one.name)), " – ", name(one.why))),
     paused.length > 3 ? h("p", { class: "notice paused" }, `and ${paused.length - 3} more pauses`) : null,
     first ? h("p", { class: "notice" }, said(first)) : null,
     older.length && !newest ? h("details", { class: "notice", open }, h("summary", {}, "Earlier messages of the host"), h("ul", {}, older.map((one) => h("li", {}, said(one))))) : null,
