@@ -321,9 +321,6 @@ TOPIC_SECONDS = 0.25
 API_PAGE_ITEMS = 200
 """The items of one page of a list of the API: about 100 kB."""
 
-API_MESSAGES = 100
-"""The latest messages of the host that the API returns: 100 kB at most, with their questions."""
-
 API_SCANNED_MATCHES = 2000
 """The matches that one request looks at: it takes 10 ms. A filter that few pass gets short pages."""
 

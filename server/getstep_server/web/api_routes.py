@@ -49,7 +49,7 @@ from getstep_server.api.build import (
 )
 from getstep_server.api.visibility import visible_game
 from getstep_server.config.event import ContestEvent
-from getstep_server.limits import API_MESSAGES, API_PAGE_ITEMS, API_SCANNED_MATCHES
+from getstep_server.limits import API_PAGE_ITEMS, API_SCANNED_MATCHES
 from getstep_server.records.record import parse
 from getstep_server.reports.replays import match_replays
 from getstep_server.storage.store import Store
@@ -198,7 +198,7 @@ class Api:
         )
 
     def messages(self, _: Request, __: Query) -> MessagesAnswer:
-        now = notices_answer(self.feed, API_MESSAGES)
+        now = notices_answer(self.feed, API_PAGE_ITEMS)
         return MessagesAnswer(messages=now.messages, paused=now.paused)
 
     async def standings(self, _: Request, __: Query) -> CombinedStandings:

@@ -95,7 +95,9 @@ class _PracticeBoard(Boards):
 
     def _render(self, template: str, *, status: int = 200, **values: str) -> Response:
         page = self._templates.get_template(f"{template}.html.j2")
-        return Response(page.render(contest="getstep", events=(), nav=False, **values).encode(), status=status)
+        return Response(
+            page.render(contest="getstep", events=(), nav=False, notices=None, **values).encode(), status=status
+        )
 
     GET: ClassVar = {**BOARD_GET, "/play/board": board}
     POST: ClassVar = {**BOARD_POST, "/play/leave": leave}
