@@ -126,17 +126,17 @@ async def test_many_bytes_are_sent_less_often() -> None:
     topic = Topic(Source())
     topic.update({"a": "x" * 20_000})
     topic.subscribers = 10
-    assert topic.pause(0) == 0.25
+    assert topic.pause(0, 0) == 0.25
     topic.subscribers = 500
-    assert topic.pause(0) == pytest.approx(5, rel=0.01)
-    assert topic.pause(1) == 9
+    assert topic.pause(0, 0) == pytest.approx(5, rel=0.01)
+    assert topic.pause(1, 1) == 9
 
 
 async def test_compressed_events_count_with_the_bytes_that_are_sent() -> None:
     topic = Topic(Source())
     topic.update({"a": "x" * 20_000})
     topic.subscribers = topic.packed_subscribers = 500
-    assert topic.pause(0) == 0.25
+    assert topic.pause(0, 0) == 0.25
 
 
 async def test_a_topic_rests_by_the_processor_time_of_its_build(autojump_clock: MockClock) -> None:
@@ -153,6 +153,24 @@ async def test_a_topic_rests_by_the_processor_time_of_its_build(autojump_clock: 
     topic = topics.get("one")
     assert topic is not None
     assert topic.due_at - trio.current_time() == pytest.approx(0.25)
+
+
+async def test_a_topic_rests_by_the_processor_time_of_its_crowd_and_changes_once_a_second(
+    autojump_clock: MockClock,
+) -> None:
+    """What was sent since the build before takes at most a tenth of a core, and no board stands still for long."""
+    busy = [100.0]  # of the time before the topic began
+    source = Source(a=1)
+    topics = Topics({"one": source}.get, busy=lambda: busy[0])
+    topic = topics.get("one")
+    assert topic is not None
+    topic.subscribers = 1
+    for spent, rest in ((0.0, 0.25), (0.05, 0.45), (5.0, 0.5)):
+        busy[0] += spent  # the version before is sent to all subscribers
+        await trio.sleep(1)
+        source.parts = {"a": rest}
+        topics.refresh(rest)
+        assert topic.due_at - trio.current_time() == pytest.approx(rest)
 
 
 async def test_compressed_events_are_one_gzip_stream() -> None:

@@ -19,7 +19,7 @@ from getstep_server.children.parent import until_parent_ends
 
 HOUSE, PROGRAM = "house", "program"
 NICENESS = 19
-"""Added to the niceness of a house bot, as for the page: if both want the same core, the server gets 98 % of it."""
+"""Added to the niceness of a house bot. If both want the same core, the server gets 98 % of it."""
 
 
 def _take_input() -> int:

@@ -48,7 +48,7 @@ OTHER_MS = 1000
 """The time to ask who has taken the name. It has just answered, so its answer is mostly known already."""
 
 NICENESS = 19
-"""Added to the process's niceness, as for the page."""
+"""Added to the process's niceness. If both want the same core, the server gets 98 % of it."""
 
 MAX_NAMED = 4
 """The addresses of another computer that are told: it may claim to have any number."""

@@ -10,7 +10,7 @@ got. So there is no queue: a slow reader skips states, and costs no memory. An e
 once for all subscribers that are as far.
 
 Topics that nobody follows are not built. A topic is built again at most every TOPIC_SECONDS, and less often if it
-takes long to build or many subscribers would get many bytes: see `Topic.pause`.
+takes long to build, or many subscribers take much processor time or many bytes: see `Topic.pause`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ QUIET_SECONDS = 1.0
 """The interval at which a topic is built while nothing happens: boards of finished matches go away, for example."""
 
 BUILD_RATIO = 9
-"""A topic rests for so many times as long as it took to build: it takes at most a tenth of a core."""
+"""A topic rests for so many times as long as it took to build and to send: that takes at most a tenth of a core."""
+
+CROWD_SECONDS = 0.5
+"""The longest rest because of what was sent: each board that somebody follows changes at least once a second."""
 
 
 def encode(value: object) -> bytes:
@@ -72,6 +75,8 @@ class Topic:
         self.packed_subscribers = 0
         """Those of them that get compressed events."""
         self.due_at = 0.0
+        self.busy_at = 0.0
+        """The processor time of the page's thread after the latest build."""
         self.stamp: Hashable = None
         """The state of the contest at the latest build."""
         self._parts: dict[str, tuple[int, bytes]] = {}
@@ -101,14 +106,21 @@ class Topic:
             self._frames[seen] = b"data: %b\n\n" % self._object(seen)
         return self._frames[seen]
 
-    def pause(self, seconds: float) -> float:
-        """Return how long the topic rests after a build that took ``seconds`` of processor time."""
+    def pause(self, built: float, spent: float) -> float:
+        """Return how long the topic rests after a build, in seconds.
+
+        Args:
+            built: the processor time of the build, in seconds.
+            spent: that of everything the page has done since the build before, in seconds. Most of it sends the
+                topics to their subscribers.
+        """
         sent = 0
         if self.version and self.subscribers:
             frame = self.frame(self.version - 1)
             sent = (self.subscribers - self.packed_subscribers) * len(frame)
             sent += self.packed_subscribers * len(packed(frame)) if self.packed_subscribers else 0
-        return max(TOPIC_SECONDS, BUILD_RATIO * seconds, sent / PAGE_BYTES_PER_SECOND)
+        crowd = min(CROWD_SECONDS, BUILD_RATIO * spent)
+        return max(TOPIC_SECONDS, BUILD_RATIO * built, crowd, sent / PAGE_BYTES_PER_SECOND)
 
     async def follow(self, send: Send, *, is_packed: bool = False) -> None:
         """Send all parts, and then each change, until cancelled."""
@@ -194,6 +206,7 @@ class Topics:
                 return None
             self._forget()
             topic = self._topics[name] = Topic(build)
+            topic.busy_at = self._busy()
         if topic.due_at <= self._clock():
             self._build(topic)
         return topic
@@ -221,7 +234,9 @@ class Topics:
         # Processor time: on a busy machine a build of 10 ms takes most of a second, and the rest would take ten.
         began = self._busy()
         topic.update(topic.build())
-        topic.due_at = self._clock() + topic.pause(self._busy() - began)
+        ended = self._busy()
+        topic.due_at = self._clock() + topic.pause(ended - began, ended - topic.busy_at)
+        topic.busy_at = ended
 
     def _forget(self) -> None:
         """Drop topics that nobody follows, if there are too many."""
