@@ -7,6 +7,7 @@ blocks nobody, and can be killed.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.resources import files
@@ -21,6 +22,9 @@ from getstep_server.errors import BotFailed
 
 REPLY_BYTES = 1 << 16
 """The longest reply: a path of 100 squares takes 1 kB, a traceback up to 24 kB."""
+
+_LOWEST_PRIORITY = ("nice", "-n", "19") if os.name == "posix" else ()
+"""Starts a program that way: the matches come first, and the page that answers the person."""
 
 
 def sample_bots() -> dict[str, Path]:
@@ -74,7 +78,7 @@ class SampleBot:
             BotFailed: the bot raised an exception or exited.
         """
         if self._process is None:
-            command = [sys.executable, "-m", "getstep.bot_process", str(self._file)]
+            command = [*_LOWEST_PRIORITY, sys.executable, "-m", "getstep.bot_process", str(self._file)]
             self._process = await start(command, stderr=subprocess.DEVNULL)
             await self._reply()  # it is ready
         seconds = turn["time_left_ms"] / 1000
