@@ -203,7 +203,9 @@ async def test_a_sample_bot_answers_in_a_process_and_one_that_fails_is_named(tmp
     turn = {"game": "hop", "match": 1, "move_number": 1, "opponent": "a person", "last_move": None}
     board = GAMES["hop"].start().board()
     thinking = tmp_path / "thinking.py"  # a bot whose move is the priority at which it thinks
-    thinking.write_text("import os\ndef get_step(board, is_black):\n    return os.getpriority(os.PRIO_PROCESS, 0), 0\n")
+    thinking.write_text(
+        "import os\ndef get_step(board, is_black):\n    return os.getpriority(os.PRIO_PROCESS, 0), 0\n"
+    )
     async with SampleBot(thinking) as bot:
         assert await bot.move(board, True, {**turn, "time_left_ms": 5000}) == [19, 0], "the lowest there is"
     async with SampleBot(sample_bots()["random_bot"]) as bot:

@@ -139,7 +139,7 @@ async ([turns, patience]) => {
     await rest();
     if (document.getElementById("notes").children[0] !== before) played += 1;
   }
-  return say();
+  return [say(), over() || played >= turns];
 }
 """
 
@@ -155,5 +155,11 @@ def begin(page: Any, url: str, game: str, *, bot: str = "random_bot", me: str = 
 
 
 def play_on(page: Any, turns: int = 10**6) -> str:
-    """Click squares that light up for so many turns of either player, or to the end; return what the page says."""
-    return str(page.evaluate(PLAY_ON, [turns, 1000 * PATIENCE_SECONDS]))
+    """Click squares that light up for so many turns of either player, or to the end; return what the page says.
+
+    Raises:
+        AssertionError: the game was not over, and so many turns were not played, in PATIENCE_SECONDS.
+    """
+    said, is_done = page.evaluate(PLAY_ON, [turns, 1000 * PATIENCE_SECONDS])
+    assert is_done, said
+    return str(said)
