@@ -1,4 +1,4 @@
-"""A test that fails is run once more, alone; a run that is not complete fails."""
+"""A test that fails or has no turn is run once more, alone; a run that was stopped or not collected fails."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def test_once():
 """
 TWICE = "@pytest.mark.long\ndef test_twice(): raise ZeroDivisionError('a mistake')\n"
 DIES = "def test_dies(): os._exit(1)\n"
+DIES_ONCE = """
+def test_dies_once():
+    if not (HERE / "died").exists():
+        (HERE / "died").touch()
+        os._exit(1)
+def test_after(): pass
+"""
 FIXTURE = "@pytest.fixture(autouse=True, scope='session')\ndef end(): yield; raise RuntimeError\n"
 ALL = ("-m", "long or not long")
 
@@ -99,6 +106,13 @@ def test_all_is_well(tmp_path: Path) -> None:
 def test_a_run_that_is_not_complete_fails(tmp_path: Path, source: str, arguments: tuple[str, ...]) -> None:
     code, _ = ran(tmp_path, source, *arguments)
     assert code == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("processes", ["1", "2"])  # after a crash, nobody or another one runs the rest
+def test_after_a_crash_the_test_and_those_that_had_no_turn_are_run_again(tmp_path: Path, processes: str) -> None:
+    code, out = ran(tmp_path, GOOD + DIES_ONCE, *ALL, "-n", processes, "--max-worker-restart", "0")
+    assert (code, "test_toy.py::test_dies_once" in listed(out, "failed once, and passed alone")) == (0, True), out
 
 
 @pytest.mark.long

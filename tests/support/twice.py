@@ -3,8 +3,9 @@
     python -m tests.support.twice PYTEST-ARGUMENTS [--and PYTEST-ARGUMENTS]...
 
 Each part is a run of pytest. A test that failed in one of them is run again after all of them, in one process, one
-after another. It has to pass then; both its failures are shown if it does not. No limit differs. A run that has not
-run all its tests, because of a crash or an error while they were collected, fails.
+after another. It has to pass then; both its failures are shown if it does not. No limit differs. A test that had no
+turn, because a process of xdist has died, is run again like one that failed. A run that did not collect all its tests,
+or that was stopped, fails.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _COMPLETE = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 @dataclass(frozen=True)
 class Run:
-    """A run of pytest: its exit code, and the ids of its tests that failed and that passed."""
+    """A run of pytest: its exit code, and the ids of its tests that failed (or had no turn) and that passed."""
 
     code: int
     failed: list[str]
@@ -37,7 +38,7 @@ class Run:
 
     @property
     def is_complete(self) -> bool:
-        """True if every test has had its turn, and the exit code says nothing else than what the tests do."""
+        """True if each test is known, and the exit code says nothing else than what the tests do."""
         return self.code in _COMPLETE and (self.code == pytest.ExitCode.OK) == (not self.failed)
 
 
@@ -48,8 +49,16 @@ class _Recorder:
         self.failed: dict[str, None] = {}
         self.passed: dict[str, None] = {}
         self.broken = False
+        self._collected: dict[str, None] = {}
+        self._begun: set[str] = set()
+
+    @property
+    def missing(self) -> list[str]:
+        """The tests that were to run and had no turn."""
+        return [name for name in self._collected if name not in self._begun]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._begun.add(report.nodeid)
         if report.failed:
             self.failed[report.nodeid] = None
         elif report.when == "call" and report.passed:
@@ -58,10 +67,13 @@ class _Recorder:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self.broken |= report.failed
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._collected.update((item.nodeid, None) for item in session.items)
+
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, error: object) -> None:
-        """Note that a process of xdist has crashed: the tests that it was given may be missing."""
-        self.broken |= error is not None
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Note what a process of xdist has collected; the main process collects nothing."""
+        self._collected.update(dict.fromkeys(ids))
 
 
 def run(arguments: Sequence[str]) -> Run:
@@ -109,7 +121,8 @@ def _say(what: str, names: Sequence[str]) -> None:
 def _record(path: Path, arguments: Sequence[str]) -> int:
     recorder = _Recorder()
     code = pytest.main(list(arguments), plugins=[recorder])
-    outcomes = {"failed": [*recorder.failed], "passed": [*recorder.passed], "broken": recorder.broken}
+    failed = dict.fromkeys([*recorder.failed, *recorder.missing])
+    outcomes = {"failed": [*failed], "passed": [*recorder.passed], "broken": recorder.broken}
     path.write_text(json.dumps(outcomes))
     return int(code)
 
