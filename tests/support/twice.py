@@ -4,8 +4,8 @@
 
 Each part is a run of pytest. A test that failed in one of them is run again after all of them, in one process, one
 after another. It has to pass then; both its failures are shown if it does not. No limit differs. A test that had no
-turn, because a process of xdist has died, is run again like one that failed. A run that did not collect all its tests,
-or that was stopped, fails.
+turn, because a process of xdist has died, is run again like one that failed. A run that did not collect all its
+tests, or that was stopped, fails.
 """
 
 from __future__ import annotations
