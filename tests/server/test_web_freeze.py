@@ -14,6 +14,7 @@ import trio
 from getstep_engines import Player
 from getstep_server.api.answers import FeedBatch
 from getstep_server.config.contest import Contest, load_contest
+from getstep_server.decisions import messages
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
@@ -166,6 +167,33 @@ async def test_a_page_that_is_open_follows_the_freeze_and_its_end(half: Contest)
         assert overview["freeze"] is None
         assert overview["results"][0]["reason"] == "adjudicated"
         assert not feed.frozen
+        nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+def cup(tmp_path: Path) -> Contest:
+    """A cup that has begun after a freeze: nobody may know yet who plays in it."""
+    return make_up(tmp_path / "cup", EVENTS["knockout"], NAMES, freeze=1, most=5)
+
+
+async def test_messages_and_pauses_are_seen_during_a_freeze_but_no_match_that_is_hidden(cup: Contest) -> None:
+    contest, hidden = cup, next(iter(tournament_of(cup).open()))
+    async with trio.open_nursery() as nursery:
+        site = await following(contest.folder, nursery)
+        assert hidden.number not in site.app.feed.tournament.matches
+        await trio.to_thread.run_sync(messages.announce, contest.folder, "Lunch at noon", "Grace")
+        for match, why in ((None, "lunch"), (hidden.number, "the cup waits")):
+            pause = Decision(DecisionKind.PAUSE, "Grace", why, AT, match=match)
+            await trio.to_thread.run_sync(store_decision, contest, pause)
+        with trio.fail_after(PATIENCE_SECONDS):
+            while len(site.app.feed.whole.pauses.decisions) < 2:
+                await trio.sleep(0.01)
+        for found in (
+            await site.json("/api/v1/messages"),
+            (await site.json("/api/v1/pages/overview"))["notices"],
+        ):
+            assert [one["text"] for one in found["messages"]] == ["Lunch at noon"]
+            assert [one["why"] for one in found["paused"]] == ["lunch"]
         nursery.cancel_scope.cancel()
 
 

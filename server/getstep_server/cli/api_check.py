@@ -40,7 +40,7 @@ tokens. It only reads, and asks some hundred times.
 
 examples:
   getstep-server api-check http://lab-pc:8080
-  getstep-server api-check http://127.0.0.1:8080 --all   # also what passed
+  getstep-server api-check http://127.0.0.1:8080 --passed   # also what passed
 
 exit codes:
   0  the API is as described
@@ -52,7 +52,7 @@ exit codes:
 def add_api_check(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.add_argument("url", metavar="URL", help="the address of the page, such as http://lab-pc:8080")
-    parser.add_argument("--all", action="store_true", help="print the checks that passed, too")
+    parser.add_argument("--passed", action="store_true", help="print the checks that passed, too")
     parser.set_defaults(command=_api_check)
 
 
@@ -62,7 +62,7 @@ def _api_check(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.url!r:.200}: expected the address of a page, such as http://lab-pc:8080")
     checks = list(ApiCheck(f"{url.scheme}://{url.netloc}").run())
     for check in checks:
-        if args.all or check.wrong:
+        if args.passed or check.wrong:
             outcome = f"FAILED: {check.wrong}" if check.wrong else "ok"
             print(escape_control_chars(f"{check.name}: {outcome}"))
     failed = sum(bool(check.wrong) for check in checks)

@@ -15,22 +15,21 @@ from ._shared import on_record, print_folded
 from .decisions import login
 
 _ANNOUNCE = """\
-Say something to everybody: it is shown in the terminal of each bot. A bot that
-connects later gets it then. It stays on record. A text has 500 characters at
-most, in one line; ten in a minute.
+Say something to everybody: it is shown in the terminal of each bot, on each
+page and on the wall. A bot that connects later gets it then. It stays on
+record. A text has 500 characters at most, in one line; ten in a minute.
 
 example:
   getstep-server announce autumn "Lunch is at noon, hop goes on at 13:00"
 """
 
 _QUESTIONS = """\
-List the questions of teams that have no answer yet; --all lists the answered
-ones, too. A team asks one question
-in 30 s, and may have 20 that wait.
+List the questions of teams that have no answer yet; --answered lists the
+answered ones, too. A team asks one question in 30 s, and may have 20 that wait.
 
 examples:
   getstep-server questions autumn
-  getstep-server questions autumn --all
+  getstep-server questions autumn --answered
 """
 
 _ANSWER = """\
@@ -54,7 +53,7 @@ def add_announce(parser: argparse.ArgumentParser) -> None:
 def add_questions(parser: argparse.ArgumentParser) -> None:
     parser.description = _QUESTIONS
     folder_argument(parser)
-    parser.add_argument("--all", action="store_true", help="list answered questions, too")
+    parser.add_argument("--answered", action="store_true", help="list answered questions, too")
     parser.set_defaults(command=_list)
 
 
@@ -74,7 +73,7 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
 
 def _announce(args: argparse.Namespace) -> int:
     messages.announce(args.contest, args.text, args.by)
-    print("On record: bots and pages show it within two seconds, if the server runs.")
+    print("On record. If the server runs, bots, pages and the wall show it within two seconds.")
     return EXIT_OK
 
 
@@ -91,11 +90,11 @@ def _answer(args: argparse.Namespace) -> int:
 def _list(args: argparse.Namespace) -> int:
     tournament = on_record(load_contest(args.contest))
     board = tournament.messages
-    found = list(board.questions.values()) if args.all else board.open_questions
+    found = list(board.questions.values()) if args.answered else board.open_questions
     for question in found:
         _print(question, tournament)
     if not found:
-        print("No questions." if args.all or not board.questions else "No question waits for an answer.")
+        print("No questions." if args.answered or not board.questions else "No question waits for an answer.")
     elif board.unanswered:
         first = board.open_questions[0].number
         how = shell_command("answer", args.contest, str(first), "TEXT")
