@@ -1,11 +1,11 @@
 """The effect of the live page under load on the judge. ``python -m benchmarks.web``
 
 One server judges 32 matches between bots that answer at once. In turns it runs without a page, and with the
-page and its spectators: 300 that follow the overview, and 50 that open it and never read. Spectators have lowest
-priority, because in a contest they are other machines. Two of the bots think exactly 50 ms. Reported are the judged
-moves a second, the error of the thinking time that is on record for those two (median and 99th percentile), and the
-processor time and memory of the page's process, and the time between two updates of a spectator (median and 99th
-percentile).
+page and its spectators: 300 that follow the overview, and 50 that open it and never read. ``--readers 300`` adds
+readers of the API's feed. All of them have lowest priority and some have another address, because in a contest they
+are other machines. Two of the bots think exactly 50 ms. Reported are the judged moves a second, the error of the
+thinking time that is on record for those two (median and 99th percentile), and the processor time and memory of the
+page's process, and the time between two updates of a spectator or a reader (median and 99th percentile).
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ REQUEST = (
     b"GET /api/v1/pages/overview HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
     b"Accept-Encoding: gzip\r\n\r\n"
 )
+FEED_REQUEST = b"GET /api/v1/feed HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TICKS = os.sysconf("SC_CLK_TCK")
 PIECE_SECONDS = 0.05
 """A shorter time is one between two pieces of the same update."""
@@ -59,15 +60,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each run (default: 8)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each kind, in turns (default: 3)")
-    parser.add_argument("--spectators", type=int, nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--readers", type=int, default=0, help="that follow the API's feed (default: 0)")
+    parser.add_argument("--crowd", type=int, nargs=2, metavar=("PORT", "READERS"), help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.spectators:
-        trio.run(spectators, *args.spectators)
+    if args.crowd:
+        trio.run(crowd, *args.crowd)
         return
     runs: dict[bool, list[Measured]] = {False: [], True: []}
     for _ in range(args.rounds):
         for page in (False, True):
-            runs[page].append(measured(args.seconds, page=page))
+            runs[page].append(measured(args.seconds, args.readers, page=page))
             print(f"{'with' if page else 'without'} page: {runs[page][-1]}", flush=True)
     middle = {
         page: [statistics.median(column) for column in zip(*found, strict=True)] for page, found in runs.items()
@@ -80,16 +82,16 @@ def main() -> None:
     print(f"moves/s with the page: {100 * middle[True][0] / middle[False][0] - 100:+.1f} %")
 
 
-def measured(seconds: float, *, page: bool) -> Measured:
+def measured(seconds: float, readers: int, *, page: bool) -> Measured:
     """Run a contest for some seconds."""
     folder = Path(tempfile.mkdtemp(prefix="getstep-web-"))
     try:
-        return _measured(folder / "contest", seconds, page=page)
+        return _measured(folder / "contest", seconds, readers, page=page)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
+def _measured(folder: Path, seconds: float, readers: int, *, page: bool) -> Measured:
     event = {"game": "hop", "settings": {"legs": 50}}
     make_contest(
         folder, {"contest": {"name": "load"}, "event": [event], "server": {"host": "127.0.0.1", "port": 0}}
@@ -103,7 +105,7 @@ def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
     command += ["--no-announce", *(["--web-port", "0"] if page else ["--no-web"])]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     others: list[subprocess.Popen[bytes]] = []
-    crowd: list[socket.socket] = []
+    sleepers: list[socket.socket] = []
     try:
         output = ""
         while not (listening := re.search(r"^Listening on \S+, port (\d+)", output, re.MULTILINE)):
@@ -113,12 +115,12 @@ def _measured(folder: Path, seconds: float, *, page: bool) -> Measured:
         if page:
             found = re.search(r"http://[^:]+:(\d+)/", output)
             port = found[1] if found else "0"
-            others.append(_start("benchmarks.web", "--spectators", port, str(SPECTATORS)))
-            crowd = [_open(int(port)) for _ in range(SLOW)]
+            others.append(_start("benchmarks.web", "--crowd", port, str(readers)))
+            sleepers = [_open(int(port)) for _ in range(SLOW)]
         measured = _observe(folder, server.pid, seconds, page=page, begin=lambda: _say(others[-1]))
         return measured._replace(**_updates(others[-1])) if page else measured
     finally:
-        for sock in crowd:
+        for sock in sleepers:
             sock.close()
         server.kill()
         server.wait()
@@ -139,25 +141,26 @@ def _say(process: subprocess.Popen[bytes]) -> None:
         process.stdin.flush()
 
 
-def _updates(spectators: subprocess.Popen[bytes]) -> dict[str, float]:
+def _updates(watching: subprocess.Popen[bytes]) -> dict[str, float]:
     """Return the times between two updates since the measurement began."""
-    _say(spectators)
-    line = b"0 0" if spectators.stdout is None else spectators.stdout.readline()
+    _say(watching)
+    line = b"0 0" if watching.stdout is None else watching.stdout.readline()
     middle, late = map(float, line.split())
     return {"update_s": middle, "update_p99_s": late}
 
 
-async def spectators(port: int, count: int) -> None:
-    """Follow the overview so many times; at the second line of input, tell the times between two updates."""
+async def crowd(port: int, readers: int) -> None:
+    """Follow the overview SPECTATORS times, and the feed so many times; at the second line of input, tell the times
+    between two updates."""
 
     os.nice(19)
     gaps: list[float] = []
     measured_from = math.inf
 
-    async def follow() -> None:
-        stream = await trio.open_tcp_stream("127.0.0.1", port)
+    async def follow(request: bytes, address: str) -> None:
+        stream = await trio.open_tcp_stream("127.0.0.1", port, local_address=address)
         async with stream:
-            await stream.send_all(REQUEST)
+            await stream.send_all(request)
             began = trio.current_time()
             async for _ in stream:
                 now = trio.current_time()
@@ -166,8 +169,8 @@ async def spectators(port: int, count: int) -> None:
                 began = now
 
     async with trio.open_nursery() as nursery:
-        for _ in range(count):
-            nursery.start_soon(follow)
+        for number, request in enumerate([REQUEST] * SPECTATORS + [FEED_REQUEST] * readers):
+            nursery.start_soon(follow, request, f"127.0.0.{2 + number % 8}")  # one address has a limit
         await trio.to_thread.run_sync(sys.stdin.readline)
         measured_from = trio.current_time()  # before, the matches begin
         await trio.to_thread.run_sync(sys.stdin.readline)
