@@ -31,6 +31,7 @@ def url(folder: Path) -> Iterator[str]:
     program.end()
 
 
+@pytest.mark.long
 def test_a_question_an_answer_and_announcements(url: str, folder: Path, visitor: Visitor) -> None:
     own, first = visitor.open(f"{url}/own"), visitor.open(url)
     wall = visitor.open(f"{url}/wall")
@@ -53,7 +54,7 @@ def test_a_question_an_answer_and_announcements(url: str, folder: Path, visitor:
         expect_text(page, "#notices summary", "Earlier messages")
 
 
-@pytest.mark.parametrize("screen", quick(list(SCREENS), ["light-phone", "dark-laptop"]))
+@pytest.mark.parametrize("screen", quick(list(SCREENS), ["light-phone"]))
 def test_a_long_message_fits_on_each_screen(screen: str, url: str, folder: Path, visitor: Visitor) -> None:
     size, scheme = SCREENS[screen]
     messages.announce(folder, LONG, "Grace")

@@ -13,7 +13,6 @@ from tests.support.browser import SCREENS, Visitor, barriers, begin, expect_text
 from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
 from tests.support.processes import Programs
-from tests.support.quick import quick
 
 OVER = re.compile("^(You won|You lost|A draw): ")
 
@@ -37,7 +36,8 @@ def leave_the_board(stage: Stage, visitor: Visitor) -> Iterator[None]:
     visitor.post(f"{stage.url}play/leave")
 
 
-@pytest.mark.parametrize("game", quick(GAMES, ["linkage"]))  # the others take 6 to 25 s
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
 def test_a_person_plays_to_the_end(stage: Stage, visitor: Visitor, game: str) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, game)
@@ -127,7 +127,8 @@ def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "h1", "^Play$")
 
 
-@pytest.mark.parametrize("seen", quick(SCREENS, ["light-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("seen", SCREENS)
 def test_the_board_keeps_nobody_out(stage: Stage, visitor: Visitor, seen: str) -> None:
     size, scheme = SCREENS[seen]
     page = visitor.open(f"{stage.url}play", size, color_scheme=scheme)

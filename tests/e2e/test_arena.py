@@ -88,6 +88,7 @@ class ArenaUnderFire:
         return record
 
 
+@pytest.mark.long
 def test_a_killed_arena_continues_with_its_house_bot(programs: Programs, tmp_path: Path) -> None:
     """The only team plays with the house bot, which ends with the server and comes back with the next one."""
     arena = ArenaUnderFire(programs, tmp_path / "arena", teams=1, stay=1, matches=4, think_seconds=0.0)

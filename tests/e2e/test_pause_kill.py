@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
+import pytest
+
 from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import free_port
@@ -32,6 +34,7 @@ def command(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "getstep_server", *arguments], check=True)
 
 
+@pytest.mark.long
 def test_a_killed_server_resumes_a_match_in_its_pause(programs: Programs, tmp_path: Path) -> None:
     folder, web, bot = tmp_path / "contest", str(free_port()), tmp_path / "slow.py"
     bot.write_text(SLOW)

@@ -429,6 +429,7 @@ async def test_a_team_with_seats_that_never_comes_forfeits_all(tmp_path: Path, a
 ACTIONS = st.lists(st.tuples(st.sampled_from(["come", "go"]), st.integers(1, 4), st.integers(0, 3)), max_size=12)
 
 
+@pytest.mark.long
 @settings(max_examples=30)
 @given(seats=st.tuples(*[st.integers(1, 3)] * 4), actions=ACTIONS, pace=st.integers(1, 9))
 def test_no_team_plays_more_at_once_than_it_has_bots(
