@@ -8,14 +8,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 import trio
 
 from getstep.wire import GetStep, Goodbye, Start, Step, sign_page_login
-from getstep_server.config.contest import contest_path
+from getstep_server.config.contest import NotesSetting
+from getstep_server.config.host_key import new_link
 from getstep_server.decisions.making import decide
 from getstep_server.decisions.requests import Freeze, Reveal
 from getstep_server.web import app, own
@@ -97,15 +98,23 @@ class Gate:
 
 
 class Listener:
-    """The opponent's browser and its programs, at the page of the host's machine."""
+    """A browser and programs, at the page of the host's machine: of a team, or of the host."""
 
-    def __init__(self, url: str, team: int) -> None:
+    def __init__(self, url: str) -> None:
         self._netloc = urlsplit(url).netloc
         self._cookie = ""
         self.streams: list[bytearray] = []
         self._threads: list[Thread] = []
+
+    def log_in(self, team: int) -> None:
+        """Log in to the team's own area."""
         nonce = self.get("/own/nonce.json").rpartition(b'"nonce":"')[2][:-2].decode()
         self.get("/own/login", {"team": str(team), "nonce": nonce, "mac": sign_page_login(token_of(team), nonce)})
+        assert self._cookie
+
+    def open_console(self, folder: Path) -> None:
+        """Open the host's console by its link."""
+        self.get(f"/host?key={new_link(folder)}")
         assert self._cookie
 
     def get(self, path: str, form: dict[str, str] | None = None) -> bytes:
@@ -179,10 +188,13 @@ def test_the_opponent_asks_each_view_of_the_page() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("setting", get_args(NotesSetting))
 async def test_an_opponent_that_listens_to_everything_hears_no_note_before_the_host_allows_it(
-    programs: Programs, make_contest: MakeContest, capsys: pytest.CaptureFixture[str]
+    setting: NotesSetting, programs: Programs, make_contest: MakeContest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = make_contest(event={"game": "linkage", "settings": {"legs": 1}})
+    """The opponent's programs run on the host's computer, as bots of teams may do."""
+    folder = make_contest(event={"game": "linkage", "settings": {"legs": 1}}, notes=setting)
+    after = set() if setting == "never" else {1, 2}
     server = programs.serve(folder, "--web-port", "0")
     url = server.expect(r"(http://127\.0\.0\.1:\d+)/")[1]
     gates = {move: Gate() for move in HELD}
@@ -194,8 +206,10 @@ async def test_an_opponent_that_listens_to_everything_hears_no_note_before_the_h
             nursery.start_soon(player.play_on)
         begin, middle = gates.values()
         await begin.reached.wait()
-        spy = await in_thread(Listener, url, 2)
-        mate = await in_thread(Listener, url, 1)
+        spy, mate, host = Listener(url), Listener(url), Listener(url)
+        await in_thread(spy.log_in, 2)
+        await in_thread(mate.log_in, 1)
+        await in_thread(host.open_console, folder)
         for path in streams():
             await in_thread(spy.follow, path)
         begin.open()
@@ -211,9 +225,10 @@ async def test_an_opponent_that_listens_to_everything_hears_no_note_before_the_h
             data = await in_thread(page.get, "/own/match/1.html")
             assert told(data, (*WORDS[team], PRINTED[team])) == [*WORDS[team], PRINTED[team]]
             assert told(data, (*WORDS[3 - team], PRINTED[3 - team])) == []
-        text = contest_path(folder).read_text(encoding="utf-8")
-        assert await seen(folder, 'notes = "live"\n' + text) == {None: {1, 2}, 1: {1, 2}, 2: {1, 2}}
-        contest_path(folder).write_text(text, encoding="utf-8")
+        assert await published(folder, Command(capsys)) == set()
+        replay = await in_thread(host.get, "/api/v1/matches/1/replay")
+        assert noted(replay, None) == ({1, 2} if setting == "live" else set())
+        assert (b"no-store" in replay, b"Access-Control-Allow-Origin" in replay) == (True, False)
         await in_thread(decide, folder, Freeze(by="Grace", why="the last match"))
         middle.open()
     assert await in_thread(server.wait) == 0
@@ -224,18 +239,15 @@ async def test_an_opponent_that_listens_to_everything_hears_no_note_before_the_h
     assert told(players[2].heard, (*WORDS[1], PRINTED[1])) == told(players[1].heard, WORDS[2]) == []
 
     # The match is over. Spectators see no note of it in a freeze; after that it is as the host has set.
-    assert await seen(folder, text) == {None: set(), 1: {1}, 2: {2}}
+    assert await seen(folder) == {None: set(), 1: {1}, 2: {2}}
     assert await published(folder, Command(capsys)) == set()
     await in_thread(decide, folder, Reveal(by="Grace", why="it is over"))
-    assert await seen(folder, 'notes = "never"\n' + text) == {None: set(), 1: {1}, 2: {2}}
-    assert await published(folder, Command(capsys)) == set()
-    assert await seen(folder, text) == {None: {1, 2}, 1: {1, 2}, 2: {1, 2}}
-    assert await published(folder, Command(capsys)) == {1, 2}
+    assert await seen(folder) == {None: after, 1: {1} | after, 2: {2} | after}
+    assert await published(folder, Command(capsys)) == after
 
 
-async def seen(folder: Path, contest: str) -> dict[int | None, set[int]]:
-    """Return whose notes spectators (None) and each team can read, with such a contest.toml."""
-    contest_path(folder).write_text(contest, encoding="utf-8")
+async def seen(folder: Path) -> dict[int | None, set[int]]:
+    """Return whose notes spectators (None) and each team can read."""
     found: dict[int | None, set[int]] = {}
     async with trio.open_nursery() as nursery:
         site = await following(folder, nursery)

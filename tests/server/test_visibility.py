@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from getstep_server.api.visibility import visible_game, visible_notes
+from getstep_server.config.contest import NotesSetting
 from getstep_server.records.reasons import DecisionKind
 from tests.support.contests import make_contest
 from tests.support.tournament_host import DecidingHost
@@ -17,13 +18,15 @@ MOVE = {"player": 1, "move": [[0, 0], [0, 1]], "ms": 3.0, "timed": "kernel", "no
 
 def test_a_team_sees_its_own_notes_and_others_see_them_by_the_setting() -> None:
     said = {"say": "I take the corner", "estimate": 0.5}
-    for setting, shown in (("after", {True: said, False: None}), ("live", {True: said, False: said})):
-        for over in (True, False):
-            assert visible_notes(NOTES, setting=setting, over=over, own=False) == shown[over]  # type: ignore[arg-type]  # one of them
-    for over in (True, False):
-        assert visible_notes(NOTES, setting="never", over=over, own=False) is None
-        for setting in ("after", "live", "never"):
-            assert visible_notes(NOTES, setting=setting, over=over, own=True) == NOTES  # type: ignore[arg-type]  # one of them
+    during = {("live", True)}
+    for setting in get_args(NotesSetting):
+        for host in (True, False):
+            after = None if setting == "never" else said
+            assert visible_notes(NOTES, setting=setting, over=True, own=False, host=host) == after
+            shown = visible_notes(NOTES, setting=setting, over=False, own=False, host=host)
+            assert shown == (said if (setting, host) in during else None)
+            for over in (True, False):
+                assert visible_notes(NOTES, setting=setting, over=over, own=True, host=host) == NOTES
     assert visible_notes({"output": "secret"}, setting="live", over=True, own=False) is None
     assert visible_notes(None, setting="live", over=True, own=True) is None
 

@@ -6,6 +6,9 @@ team's own area, and the site. The host's own commands show everything.
 An opponent must not read during a match what the other bot thinks. So a team sees the notes of its own bot at once;
 everybody sees both, by the host's setting, once the match is over: its attempt is on record, and it will not be
 played again. As the tournament is that of spectators, a freeze hides the notes of a match with its result.
+
+The page cannot tell a spectator from an opponent: both ask without a login. So the setting "live" shows notes
+during a match to the host only, in a browser that has the session of the console.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _OWN_TEXTS: dict[object, str] = {
 
 
 def visible_notes(
-    notes: Mapping[str, Any] | None, *, setting: NotesSetting, over: bool, own: bool
+    notes: Mapping[str, Any] | None, *, setting: NotesSetting, over: bool, own: bool, host: bool = False
 ) -> Mapping[str, Any] | None:
     """Return the part of a turn's notes that a reader may see; None if there is none.
 
@@ -39,10 +42,11 @@ def visible_notes(
         setting: the host's.
         over: True if the match is over, and the reader may know it.
         own: True if the reader's team has made the turn.
+        host: True if the reader is the host, see `visible_game`.
     """
     if notes is None or own:
         return notes
-    if setting == "never" or (setting == "after" and not over):
+    if setting == "never" or not (over or (setting == "live" and host)):
         return None
     return {name: value for name, value in notes.items() if name not in _OWN} or None
 
@@ -53,7 +57,7 @@ def public_reason(turn: Mapping[str, Any]) -> str:
 
 
 def visible_game(
-    tournament: Tournament, team: int | None = None, *, error_texts: bool = False
+    tournament: Tournament, team: int | None = None, *, error_texts: bool = False, host: bool = False
 ) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
     """Return a function that returns a game's record as a reader may see it.
 
@@ -63,6 +67,7 @@ def visible_game(
         tournament: as spectators may see it.
         team: the reader's; None for spectators.
         error_texts: True if the reader may see the error texts of all bots.
+        host: True if the reader is certain to be the host, who may show the page to others.
     """
     setting = tournament.contest.file.notes
 
@@ -75,7 +80,7 @@ def visible_game(
             changed = {name: value for name, value in turn.items() if name != "notes"}
             if "fault" in turn and not own and not error_texts:
                 changed["detail"] = public_reason(turn)
-            notes = visible_notes(turn.get("notes"), setting=setting, over=over, own=own)
+            notes = visible_notes(turn.get("notes"), setting=setting, over=over, own=own, host=host)
             return changed if notes is None else {**changed, "notes": notes}
 
         turns = list(map(seen, fields["turns"]))

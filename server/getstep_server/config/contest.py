@@ -118,7 +118,7 @@ class StartTable(TomlTable, frozen=True, kw_only=True):
 
 
 NotesSetting: TypeAlias = Literal["after", "live", "never"]
-"""Who sees what bots note beside their own team: all others after the match, at once, or nobody."""
+"""Who sees what bots note beside their own team: all others after the match; the host at once, too; or nobody."""
 
 
 class ContestFile(TomlTable, frozen=True, kw_only=True):

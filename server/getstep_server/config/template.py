@@ -26,7 +26,7 @@ _TIME_KINDS = {"move": "for each move", "budget": "for all of a player's moves i
 def contest_text(name: str, games: Sequence[Game], seed: int, format_: str = "round_robin") -> str:
     """Return the contest.toml of a contest with an event for each of ``games``, all in one format."""
     settings: list[Setting] = [
-        ('notes = "after"', 'what bots note: "after" the match for all, "live" for all, "never" for other teams'),
+        ('notes = "after"', 'who sees what bots note: all "after" the match, you "live", too, or "never" others'),
         "",
         "[contest]",
         (f"name = {tomlkit.item(name).as_string()}", ""),

@@ -155,12 +155,20 @@ class Api:
         feed: the contest.
         tables: returns the current tables.
         topics: of the pages.
+        from_host: returns True for a request from the host's own browser.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables], topics: Topics) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        tables: Callable[[], PageTables],
+        topics: Topics,
+        from_host: Callable[[Request], Awaitable[bool]],
+    ) -> None:
         self.feed = feed
         self.tables = tables
         self.topics = topics
+        self._from_host = from_host
         self.log = EventLog(feed)
         self.readers = Crowd()
         self._threads = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
@@ -293,18 +301,22 @@ class Api:
         fields = parse(seen[-1].line)
         return fields["attempt"], len(fields["turns"]), fields["game"], fields["turns"][first:last]
 
-    async def replay(self, _: Request, __: Query, number: int) -> Response:
-        """Return the data of a match's replay: all attempts at it, as far as spectators may see them."""
-        self.match(_, __, number)
+    async def replay(self, request: Request, query: Query, number: int) -> Response:
+        """Return the data of a match's replay: all attempts at it, as far as the reader may see them."""
+        self.match(request, query, number)
+        host = await self._from_host(request)
         store, tournament = self._store(), self.feed.tournament
         running = None if self.feed.frozen else self.feed.contest.running
         last = self.feed.whole.frozen_at
 
         def read() -> Response:
-            replays = match_replays(store, number, running, tournament, visible_game(tournament), last)
+            seen = visible_game(tournament, host=host)
+            replays = match_replays(store, number, running, tournament, seen, last)
             if not replays:
                 raise Refused(404, "nothing of this match was played, or its result is hidden")
-            return Response(encode(replay_data(replays, title=f"match {number}")), JSON, headers=CACHED)
+            # What only the host may see is neither kept by a browser nor open to pages of others.
+            headers = (("Cache-Control", "no-store"),) if host else CACHED
+            return Response(encode(replay_data(replays, title=f"match {number}")), JSON, headers=headers)
 
         return await self._in_thread(read)
 

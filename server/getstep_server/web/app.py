@@ -134,12 +134,12 @@ class App:
         self.steering = steering
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
-        self.api = Api(feed, tables, self.topics)
+        self.host = HostConsole(feed, self.render)
+        self.api = Api(feed, tables, self.topics, self.host.is_open_in)
         self.metrics = Metrics(feed, self.api)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render)
-        self.host = HostConsole(feed, self.render)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly)
         self._templates = template_environment("getstep_server.web")

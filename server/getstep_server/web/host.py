@@ -12,7 +12,8 @@ only, and only if the browser has typed one: a web site that lets its own name r
 
 *A session is a random key in a cookie*, as in `own`. It is opened by a link that works once, and ends when the host
 replaces the key (`config.host_key`). Each form has a random word of its session, besides the checks of ``Origin``
-and ``SameSite``. Wrong links are delayed as wrong logins are. There is no script on these pages.
+and ``SameSite``. Wrong links are delayed as wrong logins are. There is no script on these pages. Other pages ask
+for the session, too (`HostConsole.is_open_in`): with ``notes = "live"`` the host sees the notes of a running match.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class HostConsole:
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/host``."""
-        if not is_loopback(request.address) or request.typed_host not in _TYPED:
+        if not _is_here(request):
             return self._refuse(403, "The console is open on the host's own computer only, at http://127.0.0.1.")
         if link := request.query.get("key", ""):
             return await self._log_in(request, link)
@@ -184,7 +185,14 @@ class HostConsole:
         name = secrets.token_urlsafe(24)
         self._sessions[name] = _Session(key, secrets.token_urlsafe(24), now + TEAM_SESSION_SECONDS)
         # The link leaves the address line, so it is in no picture and no history.
-        return redirect("/host", ("Set-Cookie", f"{COOKIE}={name}; Path=/host; HttpOnly; SameSite=Strict"))
+        return redirect("/host", ("Set-Cookie", f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Strict"))
+
+    async def is_open_in(self, request: Request) -> bool:
+        """Return True if a request for any page comes from a browser in which the console is open.
+
+        Its session counts, and not its address: bots of teams may run on the host's computer, too.
+        """
+        return _is_here(request) and await self._session(request) is not None
 
     async def _session(self, request: Request) -> _Session | None:
         session = self._sessions.get(request.cookie(COOKIE))
@@ -276,6 +284,11 @@ class HostConsole:
 
 
 _TYPED = ("127.0.0.1", "localhost", "::1")
+
+
+def _is_here(request: Request) -> bool:
+    return is_loopback(request.address) and request.typed_host in _TYPED
+
 
 _POST: dict[str, Callable[[HostConsole, _Session, Mapping[str, str]], Awaitable[AnyResponse]]] = {
     "/host/preview": HostConsole.preview,
