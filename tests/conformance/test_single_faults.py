@@ -102,6 +102,11 @@ FAULTS = [
     Fault("dies with its bot", "10.15", MUST, "it closed the connection, expected raised"),
     Fault("no error text", "10.15", SHOULD, "the error is 'error'"),
     Fault("dies of a long move", "10.19", MUST, "it closed the connection, expected raised"),
+    # notes
+    Fault("sends output", "1.1", MUST, "its notes have output"),
+    Fault("wrong notes", "1.1", SHOULD, "expected the form of protocol.md"),
+    Fault("many notes", "1.1", SHOULD, "bytes, expected at most 3584"),
+    Fault("notes before", "16.5", SHOULD, "its notes are {'say': 'move 2'}, expected {'say': 'move 9'}"),
     # late answers, lost connections, silence
     Fault("no late answer", "11.2", SHOULD, "expected step 31"),
     Fault("thinks of each", "11.3", SHOULD, "expected step 35"),

@@ -40,7 +40,7 @@ def test_files_are_up_to_date(name: str) -> None:
     assert STORED[name] == vectors.files()[name], "python -m tests.support.vectors writes them again"
 
 
-@pytest.mark.parametrize("part", ["bodies", "messages", "streams", "sent"])
+@pytest.mark.parametrize("part", ["bodies", "messages", "streams", "sent", "notes"])
 def test_names_are_unique(part: str) -> None:
     names = [entry["name"] for entry in CODEC[part]]
     assert len(set(names)) == len(names) > 10
@@ -111,6 +111,15 @@ def test_sent_messages() -> None:
         assert data.hex() == entry["frame"], entry["name"]
         if isinstance(message, Step):
             check_decodable(data)
+
+
+def test_notes() -> None:
+    for entry in CODEC["notes"]:
+        server, _ = ends(State.TURN)
+        server.receive_data(framed(bytes.fromhex(entry["body"])))
+        event = server.next_event()
+        assert isinstance(event, Step)
+        assert event.notes == entry["kept"], entry["name"]
 
 
 def test_signatures() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import trio
 
-from getstep.wire import Connection, Goodbye, Hello, Role
+from getstep.wire import Connection, GetStep, Goodbye, Hello, Role
 from getstep_conformance.attack import (
     CASES,
     Address,
@@ -94,7 +94,7 @@ def test_every_kind_of_sender_has_a_case() -> None:
 
 
 AT_ONCE = 8
-WAITING = {"1.8", "1.9", "3.33", "3.34", "3.35", "7.17", "7.18", "9.11", "10.7", "11.20"}
+WAITING = {"1.8", "1.9", "3.33", "3.34", "3.35", "7.17", "7.18", "9.11", "10.7", "11.20", "12.36"}
 """Cases that let a time limit of some seconds expire. They wait together."""
 
 PROMPT = [case for case in CATALOGUE if case.number not in WAITING]
@@ -245,6 +245,18 @@ async def test_an_unanswered_question_is_answered_late_and_no_more(tmp_path: Pat
     ):
         await runner.run(CASES["8.1"])
         await runner.run(CASES["8.4"])
+
+
+async def test_a_server_that_passes_on_notes_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields = GetStep.to_fields
+    monkeypatch.setattr(GetStep, "to_body", lambda *_: None)
+    monkeypatch.setattr(GetStep, "to_fields", lambda self: {**fields(self), "notes": {"say": "I win"}})
+    async with (
+        running(make_contest(tmp_path, **TARGET), StartCondition(now=True)) as server,
+        aclosing(runner_at(server)) as runner,
+    ):
+        with pytest.raises(NotAsExpected, match="the opponent received the notes, in get_step"):
+            await runner.run(CASES["12.1"])
 
 
 # --- what cannot be run ---------------------------------------------------------------------------------------

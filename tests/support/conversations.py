@@ -52,6 +52,7 @@ _WELCOME = Welcome(
     lag_ms=100,
     games=[{"game": "hop", "options": {}, "time_kind": "move", "time_ms": 5000}],
 )
+NOTES = {"say": "ok", "estimate": 0.25, "draw": [["mark", [2, 3], "7", None]]}  # the example of protocol.md
 DIALLED = "192.168.1.10:7777"
 _HELLO_AND_CHECK = replace(_HELLO, dialled=True)
 _JOIN_AND_ASK = replace(_JOIN, mac=sign(TOKEN, NONCE, DIALLED), nonce=CLIENT_NONCE, dialled=DIALLED, notices=True)
@@ -109,7 +110,7 @@ CONVERSATIONS: dict[str, list[Message | Violation]] = {
         _WELCOME_WITH_PROOF,
         _start(resumed=False),
         _ask(31, _FIRST, 2, [[4, 2], [4, 3]]),
-        Step(id=31, move=[[3, 5], [3, 4]]),
+        Step(id=31, move=[[3, 5], [3, 4]], notes=NOTES),
         _ask(32, _SECOND, 4, [[2, 2], [2, 3]]),
         Step(id=32, move=[[3, 4], [4, 5]]),
         Penalty(

@@ -15,9 +15,11 @@ import msgpack
 from getstep.wire import (
     MAX_ARRAY,
     MAX_CLIENT_FRAME,
+    MAX_DRAWINGS,
     MAX_ID,
     MAX_MS,
     MAX_NAME,
+    MAX_SAY,
     MAX_SERVER_FRAME,
     MAX_TEAM,
     MAX_TEXT,
@@ -46,6 +48,7 @@ from tests.support.conversations import (
     framed,
     read,
 )
+from tests.support.conversations import NOTES as EXAMPLE_NOTES
 from tests.support.hostile_bodies import HONEST, answer, entries, hostile, pack, sized
 
 Entry: TypeAlias = dict[str, Any]
@@ -325,6 +328,7 @@ def _complete(data: bytes) -> list[str]:
 _EDGES = [0, 127, 128, 255, 256, 65535, 65536, 2**31 - 1, 2**32 - 1, 2**32, 2**53 - 1]
 _NEGATIVE = [-1, -32, -33, -128, -129, -32768, -32769, -(2**31), -(2**31) - 1, -(2**53) + 1]
 
+_MARK: list[Any] = ["mark", [2, 3], "7", None]
 MOVES: dict[str, Any] = {
     "nil": None,
     "a square": [3, 4],
@@ -339,6 +343,55 @@ MOVES: dict[str, Any] = {
     **{f"array of {count}": [0] * count for count in (0, 15, 16, MAX_ARRAY)},
     **{f"map of {count}": {str(key): key for key in range(count)} for count in (0, 1, 15, 16, 32)},
     "the deepest": [[[[[[[7]]]]]]],
+}
+NOTES: dict[str, Any] = {
+    "as in the example": EXAMPLE_NOTES,
+    "of every key": {
+        "say": "first line\nzwölf 🎲",
+        "estimate": -1,
+        "draw": [["arrow", [0, 0, 1, 1, 127, 127], None, "blue"], ["domino", [0, 0, 0, 1], "12345678", None]],
+        "tags": ["opening", "松" * 24],
+    },
+    "of 64 drawings": {"draw": [["region", [0, 0, 127, 127], "松", "purple"]] * MAX_DRAWINGS},
+    "of the longest text": {"say": "x" * MAX_SAY, "estimate": 1.0},
+}
+KEPT: dict[str, tuple[Any, Any]] = {  # what a client sends, and what a server keeps of it
+    **{name: (notes, notes) for name, notes in NOTES.items()},
+    **{
+        f"that are {_text}": (_value, None)
+        for _text, _value in (("text", "ok"), ("an array", ["ok"]), ("true", True))
+    },
+    "without a key": ({}, None),
+    "with an unknown key": ({"say": "ok", "later": [1]}, {"say": "ok"}),
+    "with an empty text": ({"say": "", "estimate": 0}, {"estimate": 0}),
+    "with a text of 1,001 characters": ({"say": "x" * (MAX_SAY + 1), "tags": ["a"]}, {"tags": ["a"]}),
+    "with a text of control characters": ({"say": "\x1b[2J\0"}, {"say": "\x1b[2J\0"}),
+    "with an estimate of 1.01": ({"estimate": 1.01}, None),
+    "with an estimate that is not a number": ({"estimate": math.nan}, None),
+    "with an estimate that is infinite": ({"estimate": math.inf}, None),
+    "with an estimate that is true": ({"estimate": True}, None),
+    "with 65 drawings": ({"draw": [_MARK] * (MAX_DRAWINGS + 1)}, {"draw": [_MARK] * MAX_DRAWINGS}),
+    "with wrong drawings": (
+        {
+            "draw": [
+                *(None, {}, _MARK[:3], [*_MARK, None], ["circle", *_MARK[1:]], ["mark", [], None, None]),
+                *(
+                    ["mark", squares, None, None]
+                    for squares in ([2], [-1, 0], [0, 128], [1.0, 2], [True, 0], [[2, 3]])
+                ),
+                *(["arrow", [2, 3], None, None], ["domino", [0, 0, 0, 1, 0, 2], None, None]),
+                *(["mark", [2, 3], "", None], ["mark", [2, 3], "123456789", None], ["mark", [2, 3], 7, None]),
+                *(["mark", [2, 3], None, "pink"], ["mark", [2, 3], None, ""], _MARK),
+            ]
+        },
+        {"draw": [_MARK]},
+    ),
+    "with wrong tags": (
+        {"tags": ["", "two words", "x" * 25, "a\nb", "a\x1b[2J", 7, None, "right"]},
+        {"tags": ["right"]},
+    ),
+    "with 9 tags": ({"tags": list("abcdefghi")}, {"tags": list("abcdefgh")}),
+    "with what the program printed": ({"output": "looking\n"}, {"output": "looking\n"}),
 }
 UNSENDABLE: dict[str, Any] = {
     "too deep": [[[[[[[[]]]]]]]],
@@ -366,10 +419,25 @@ def _frames_of_client() -> list[Entry]:
         "raised with the longest text": Raised(MAX_ID, "🎲" * MAX_TEXT),
         "resign": SAMPLES[Resign],
         "resign with id 128": Resign(128),
+        **{f"step with notes {name}": Step(31, [3, 4], notes) for name, notes in NOTES.items()},
+        "raised with notes": Raised(31, "no move", EXAMPLE_NOTES),
+        "resign with notes": Resign(31, EXAMPLE_NOTES),
     }
     fine = [{"name": k, "message": m.to_fields(), "frame": frame(m).hex()} for k, m in messages.items()]
     steps = {name: Step(31, move) for name, move in UNSENDABLE.items()}
     return [*fine, *({"name": f"step: {k}", "message": m.to_fields(), "refused": True} for k, m in steps.items())]
+
+
+def _notes() -> list[Entry]:
+    """Return what a server keeps of notes that a client has sent."""
+    return [
+        {
+            "name": f"notes {name}",
+            "body": pack({"type": "step", "id": 31, "move": [3, 4], "notes": sent}).hex(),
+            "kept": kept,
+        }
+        for name, (sent, kept) in KEPT.items()
+    ]
 
 
 # --- signatures --------------------------------------------------------------------------------------------------
@@ -444,6 +512,7 @@ def files() -> dict[str, str]:
                 "messages": _messages(),
                 "streams": _streams(),
                 "sent": _frames_of_client(),
+                "notes": _notes(),
             }
         ),
         "proofs.json": _json({"signatures": _signatures(), "bad_nonces": BAD_NONCES, "sha256": _digests()}),

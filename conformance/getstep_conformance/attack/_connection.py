@@ -33,9 +33,9 @@ def message(**fields: Any) -> bytes:
     return encode(fields, _ANY_LENGTH)
 
 
-def step(question: int, move: Any) -> bytes:
-    """Return an answer with any move."""
-    return message(type=Step.type, id=question, move=move)
+def step(question: int, move: Any, **fields: Any) -> bytes:
+    """Return an answer with any move, and with further fields."""
+    return message(type=Step.type, id=question, move=move, **fields)
 
 
 def ints(*numbers: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import trio
 
@@ -102,18 +102,18 @@ class Player:
         """The most seconds for which the open question may have been open."""
         return trio.current_time() - self._asked_at
 
-    def legal_answer(self) -> bytes:
-        """Return a legal answer to the open question, as bytes."""
+    def legal_answer(self, **fields: Any) -> bytes:
+        """Return a legal answer to the open question, as bytes, on the main port with further fields."""
         question = required(self.question)
         game = "hop" if self.start is None else self.start["game"]
         move = next(GAMES[game].from_board(question["board"], question["is_black"]).legal_moves())
         if isinstance(self.connection, ClassicConnection):
             return ints(len(move), question["id"], *(number for square in move for number in square))
-        return step(question["id"], move)
+        return step(question["id"], move, **fields)
 
-    async def answer(self) -> None:
-        """Answer the open question with a legal move."""
-        data, self.answered = self.legal_answer(), required(self.question)["id"]
+    async def answer(self, **fields: Any) -> None:
+        """Answer the open question with a legal move, and with further fields."""
+        data, self.answered = self.legal_answer(**fields), required(self.question)["id"]
         self.question = None
         await self.connection.send(data)
 

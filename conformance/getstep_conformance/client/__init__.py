@@ -5,8 +5,8 @@ It must not know the SDKs: the client is a process, of which it sees the bytes, 
 
 The unit tests of every SDK read the JSON files in `vectors`, which ``python -m tests.support.vectors`` writes:
 
-- ``codec.json``: bodies, messages and streams of frames, each with its value or the reason code of its refusal, and
-  the exact frames of a client's messages;
+- ``codec.json``: bodies, messages and streams of frames, each with its value or the reason code of its refusal,
+  the exact frames of a client's messages, and what a server keeps of notes;
 - ``proofs.json``: signatures, proofs, and the forms of a token;
 - ``conversations.json``: the whole conversations of protocol.md.
 """

@@ -8,7 +8,15 @@ from typing import Any
 
 import trio
 
-from getstep.wire import SocketAddress, canonical_token, new_nonce, prove_server, verify
+from getstep.wire import (
+    NOTES_BYTES,
+    SocketAddress,
+    canonical_token,
+    checked_notes,
+    new_nonce,
+    prove_server,
+    verify,
+)
 from getstep.wire.classic import ClassicReader
 
 from . import _bot_rules
@@ -321,6 +329,7 @@ class Play:
             if message is None and not self._said_goodbye:
                 self.left_at = trio.current_time()
             self._check_secret(message)
+            self._check_notes(message)
             return message
         raise NotAsRequired(f"{self._nothing(f'nothing came within {seconds:g} s')}, {expected}")
 
@@ -330,6 +339,18 @@ class Play:
         for text in _texts(message):
             if any(secret in _plain(text) for secret in secrets):
                 raise NotAsRequired("it sent the token in clear, which everybody on the network can read", "must")
+
+    def _check_notes(self, message: Mapping[str, Any] | None) -> None:
+        """Raise NotAsRequired if a message has notes that a server would drop, or that are private."""
+        notes = None if message is None else message.get("notes")
+        if notes is None:
+            return
+        if isinstance(notes, dict) and "output" in notes:
+            raise NotAsRequired("its notes have output: what a bot prints stays on its machine", "must")
+        if checked_notes(notes) != notes:
+            raise NotAsRequired(f"its notes are {notes!r:.200}, expected the form of protocol.md", "should")
+        if (size := len(pack(notes, STYLES["shortest"]))) > NOTES_BYTES:
+            raise NotAsRequired(f"its notes have {size} bytes, expected at most {NOTES_BYTES}", "should")
 
     async def receive_bytes(self, count: int) -> bytes:
         """Return that many bytes, or fewer at the end of the connection; for the classic wire.

@@ -206,14 +206,44 @@ class Answer(Step, frozen=True):
             raise NotAsRequired(f"it closed the connection, expected step{play.exit_text()}")
         if (message["type"], message["id"]) != ("step", question):
             raise NotAsRequired(f"it sent {describe(message)}, expected step {question}")
-        game, board, is_black = play.boards[question]
-        wanted = _bot_rules.move_for(game, board, is_black=is_black)
-        if message["move"] == wanted:
-            return
-        if _bot_rules.is_plausible(game, board, message["move"]):
-            play.other_moves += 1
-            return
+        _check_move(play, message)
+
+
+def _check_move(play: Play, message: Mapping[str, Any]) -> None:
+    game, board, is_black = play.boards[message["id"]]
+    wanted = _bot_rules.move_for(game, board, is_black=is_black)
+    if message["move"] == wanted:
+        return
+    if not _bot_rules.is_plausible(game, board, message["move"]):
         raise NotAsRequired(f"it played {message['move']!r:.60}, expected {wanted!r}")
+    play.other_moves += 1
+
+
+class Noted(Step, frozen=True, kw_only=True):
+    """Expect an answer to the latest question, with the notes that a command of the test bot asks for.
+
+    A client may have no notes: then its move is right, and the case is not checked. That the notes of any answer
+    have the form of protocol.md is checked in all cases.
+
+    Attributes:
+        type: of the answer.
+        notes: what they are; None for any.
+    """
+
+    type: Literal["step", "raised"] = "step"
+    notes: dict[str, Any] | None = None
+
+    async def run(self, play: Play) -> None:
+        message = await play.expect(self.type)
+        if message["id"] != play.asked["id"]:
+            raise NotAsRequired(f"it sent {describe(message)}, expected {self.type} {play.asked['id']}")
+        if self.type == "step":
+            _check_move(play, message)
+        found = message.get("notes")
+        if found is None:
+            raise NotAsRequired(f"not checked: no notes at the command {play.start['opponent']!r}", "may")
+        if self.notes is not None and found != self.notes:
+            raise NotAsRequired(f"its notes are {found!r:.200}, expected {self.notes!r}")
 
 
 class Told(Step, frozen=True):
@@ -444,6 +474,7 @@ STEPS: Mapping[str, type[Step]] = {
     "bytes": Bytes,
     "answer": Answer,
     "told": Told,
+    "noted": Noted,
     "expect": Expect,
     "closed": Closed,
     "silent": Silent,

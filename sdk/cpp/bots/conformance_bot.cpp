@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -46,6 +47,42 @@ static getstep::Move FirstMove(const Board& board, bool is_black, const std::str
     return std::vector<int>{0, 0};
 }
 
+/// Note something about this move, as the command asks.
+static void Note(const std::string& command, const getstep::Turn& turn) {
+    if (command == "note") {
+        getstep::say("conformance");
+        getstep::say("\xF0\x9F\x8E\xB2");
+        getstep::estimate(0.5);
+        getstep::estimate(0.25);
+        getstep::draw({0, 0}, 7, "red");
+        getstep::draw({{0, 0}, {1, 1}}, "to", "blue", "arrow");
+        getstep::tag("opening");
+    } else if (command == "note and raise") {
+        getstep::say("before the error");
+        throw std::runtime_error("conformance");
+    } else if (command == "note badly") {
+        getstep::say(std::string(1000000, 'x'));
+        getstep::say("the right one");
+        for (const double value : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.5})
+            getstep::estimate(value);
+        getstep::draw({-1, 0});
+        getstep::draw({0, 200});
+        getstep::draw(Board());
+        getstep::draw({0, 0}, nullptr, "", "circle");
+        for (const char* word : {"", "two words", "\x1b[2J"}) getstep::tag(word);
+    } else if (command == "note a lot") {
+        for (int number = 0; number < 10000; ++number) {
+            getstep::say(std::string(100, 'x'));
+            getstep::estimate(number / 10000.0);
+            getstep::draw({0, 0}, number);
+            getstep::tag("tag" + std::to_string(number));
+        }
+    } else if (command.compare(0, 5, "note ") == 0 && IsNumber(command.substr(5))) {
+        getstep::say("move " + std::to_string(turn.move_number));
+        std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(command.c_str() + 5)));
+    }
+}
+
 static getstep::Move GetStep(Board& board, bool is_black, const getstep::Turn& turn) {
     const std::string& command = turn.opponent;
     if (command == "raise" || command == "recurse") throw std::runtime_error("conformance");
@@ -61,6 +98,7 @@ static getstep::Move GetStep(Board& board, bool is_black, const getstep::Turn& t
         for (const auto& square : turn.last_squares) told.emplace_back(square.begin(), square.end());
         return told;
     }
+    Note(command, turn);
     if (command.compare(0, 6, "sleep ") == 0 && IsNumber(command.substr(6)))
         std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(command.c_str() + 6)));
     return FirstMove(board, is_black, turn.game);

@@ -52,6 +52,56 @@ public static class ConformanceBot
         return legal ? new[] { row, column } : null;
     }
 
+    /// <summary>Notes something about this move, as the command asks.</summary>
+    private static void Note(string command, Getstep.Turn turn)
+    {
+        switch (command)
+        {
+            case "note":
+                Getstep.Say("conformance");
+                Getstep.Say("\U0001F3B2");
+                Getstep.Estimate(0.5);
+                Getstep.Estimate(0.25);
+                Getstep.Draw(new[] { 0, 0 }, 7, "red");
+                Getstep.Draw(new[] { new[] { 0, 0 }, new[] { 1, 1 } }, "to", "blue", "arrow");
+                Getstep.Tag("opening");
+                break;
+            case "note and raise":
+                Getstep.Say("before the error");
+                throw new InvalidOperationException("conformance");
+            case "note badly":
+                Getstep.Say(new string('x', 1000000));
+                Getstep.Say("the right one");
+                foreach (double estimate in new[] { double.NaN, double.PositiveInfinity, -1.5 })
+                {
+                    Getstep.Estimate(estimate);
+                }
+                Getstep.Draw(new[] { -1, 0 });
+                Getstep.Draw(new[] { 0, 200 });
+                Getstep.Draw(new int[0][]);
+                Getstep.Draw(new[] { 0, 0 }, shape: "circle");
+                foreach (string word in new[] { "", "two words", "\u001b[2J" })
+                {
+                    Getstep.Tag(word);
+                }
+                break;
+            case "note a lot":
+                for (int number = 0; number < 10000; number++)
+                {
+                    Getstep.Say(new string('x', 100));
+                    Getstep.Estimate(number / 10000.0);
+                    Getstep.Draw(new[] { 0, 0 }, number);
+                    Getstep.Tag("tag" + number);
+                }
+                break;
+        }
+        if (Regex.IsMatch(command, @"\Anote [0-9]{1,7}\z"))
+        {
+            Getstep.Say("move " + turn.MoveNumber);
+            Thread.Sleep(int.Parse(command.Substring(5)));
+        }
+    }
+
     private static object GetStep(int[][] board, bool isBlack, Getstep.Turn turn)
     {
         string command = turn.Opponent;
@@ -70,6 +120,7 @@ public static class ConformanceBot
                 object[] given = { new[] { turn.TimeLeftMs, turn.MoveNumber } }; // an int[][] of one square is that square
                 return given.Concat(turn.LastSquares).ToArray();
         }
+        Note(command, turn);
         if (Regex.IsMatch(command, @"\Asleep [0-9]{1,7}\z"))
         {
             Thread.Sleep(int.Parse(command.Substring(6)));

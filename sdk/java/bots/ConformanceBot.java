@@ -46,6 +46,51 @@ public class ConformanceBot {
         return recurse(depth + 1) + 1;
     }
 
+    /** Notes something about this move, as the command asks. */
+    static void note(String command, Getstep.Turn turn) throws InterruptedException {
+        switch (command) {
+            case "note":
+                Getstep.say("conformance");
+                Getstep.say("\uD83C\uDFB2");
+                Getstep.estimate(0.5);
+                Getstep.estimate(0.25);
+                Getstep.draw(new int[] {0, 0}, 7, "red");
+                Getstep.draw(new int[][] {{0, 0}, {1, 1}}, "to", "blue", "arrow");
+                Getstep.tag("opening");
+                break;
+            case "note and raise":
+                Getstep.say("before the error");
+                throw new IllegalStateException("conformance");
+            case "note badly":
+                Getstep.say("x".repeat(1_000_000));
+                Getstep.say("the right one");
+                for (double estimate : new double[] {Double.NaN, Double.POSITIVE_INFINITY, -1.5}) {
+                    Getstep.estimate(estimate);
+                }
+                Getstep.draw(new int[] {-1, 0});
+                Getstep.draw(new int[] {0, 200});
+                Getstep.draw(new int[0][]);
+                Getstep.draw(new int[] {0, 0}, null, null, "circle");
+                for (String word : new String[] {"", "two words", "\033[2J"}) {
+                    Getstep.tag(word);
+                }
+                break;
+            case "note a lot":
+                for (int number = 0; number < 10_000; number++) {
+                    Getstep.say("x".repeat(100));
+                    Getstep.estimate(number / 10_000.0);
+                    Getstep.draw(new int[] {0, 0}, number);
+                    Getstep.tag("tag" + number);
+                }
+                break;
+            default:
+                if (command.matches("note [0-9]{1,7}")) {
+                    Getstep.say("move " + turn.moveNumber);
+                    Thread.sleep(Integer.parseInt(command.substring(5)));
+                }
+        }
+    }
+
     static Object getStep(int[][] board, boolean isBlack, Getstep.Turn turn) throws InterruptedException {
         String command = turn.opponent;
         switch (command) {
@@ -64,6 +109,7 @@ public class ConformanceBot {
                 told.add(0, new int[] {turn.timeLeftMs, turn.moveNumber});
                 return told;
             default:
+                note(command, turn);
                 if (command.matches("sleep [0-9]{1,7}")) {
                     Thread.sleep(Integer.parseInt(command.substring(6)));
                 }

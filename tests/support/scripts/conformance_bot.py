@@ -5,6 +5,7 @@ getstep-server conformance -- python conformance_bot.py
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -16,7 +17,9 @@ Board = list[list[int]]
 def get_step(board: Board, is_black: bool, turn: getstep.Turn) -> Any:
     """Follow the command in the opponent's name, then return the first move in reading order."""
     word, _, number = turn.opponent.partition(" ")
-    if word == "sleep" and number.isdecimal():
+    if word == "note":
+        note(number, turn)
+    elif word == "sleep" and number.isdecimal():
         time.sleep(int(number) / 1000)
     elif turn.opponent == "raise":
         raise RuntimeError("conformance")
@@ -31,6 +34,41 @@ def get_step(board: Board, is_black: bool, turn: getstep.Turn) -> Any:
     elif turn.opponent == "tell":
         return [(turn.time_left_ms, turn.move_number), *squares_of(turn.last_move)]
     return first_move(turn.game, board, is_black)
+
+
+def note(what: str, turn: getstep.Turn) -> None:
+    """Note something about this move, as ``what`` asks."""
+    if what == "":
+        getstep.say("conformance")
+        getstep.say("🎲")
+        getstep.estimate(0.5)
+        getstep.estimate(0.25)
+        getstep.draw((0, 0), 7, "red")
+        getstep.draw([(0, 0), (1, 1)], "to", "blue", "arrow")
+        getstep.tag("opening")
+    elif what == "and raise":
+        getstep.say("before the error")
+        raise RuntimeError("conformance")
+    elif what == "badly":
+        getstep.say("x" * 1_000_000)
+        getstep.say("the right one")
+        for estimate in (math.nan, math.inf, -1.5):
+            getstep.estimate(estimate)
+        for square in ((-1, 0), (0, 200)):
+            getstep.draw(square)
+        getstep.draw([])
+        getstep.draw((0, 0), shape="circle")
+        for word in ("", "two words", "\x1b[2J"):
+            getstep.tag(word)
+    elif what == "a lot":
+        for number in range(10_000):
+            getstep.say("x" * 100)
+            getstep.estimate(number / 10_000)
+            getstep.draw((0, 0), number)
+            getstep.tag(f"tag{number}")
+    elif what.isdecimal():
+        getstep.say(f"move {turn.move_number}")
+        time.sleep(int(what) / 1000)
 
 
 def squares_of(move: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import conformance_bot  # type: ignore[import-not-found] # beside this program, which is started by its path
 
+from getstep.notes import Collector, collected
 from getstep.text import escape_control_chars
 from getstep.wire import (
     CLOSED,
@@ -64,6 +65,17 @@ IGNORED = {
     "wrong values": "bad_field",
 }
 """The code of each breach that the client reads over with a fault, as if the frame were not there."""
+
+
+WRONG_NOTES: dict[str, Any] = {
+    "sends output": {"output": "looking"},
+    "wrong notes": {"say": "right", "estimate": 7},
+    "many notes": {"draw": [["region", [0] * 50, "12345678", None]] * 52},
+}
+"""The notes in each answer with a fault."""
+
+NOTED: list[Collector] = []
+"""The notes of the moves; those of the first one are sent."""
 
 
 @dataclass
@@ -359,6 +371,9 @@ class Client:
         if FAULT == "late after end":
             link.send_fields(**answer.to_fields())
             return
+        if (notes := WRONG_NOTES.get(FAULT)) is not None:
+            link.send_fields(**answer.to_fields() | {"notes": notes})
+            return
         try:
             link.send(answer)
             if FAULT == "answers twice":
@@ -409,16 +424,21 @@ def answer_to(question: Question, first: Question) -> Step | Raised:
         time_left_ms=start.time_ms if FAULT == "whole time" else ask.time_left_ms,
         options=start.options,
     )
+    noted = Collector(board)
+    if question is first or FAULT != "notes before":
+        NOTED.clear()
+    NOTED.append(noted)
     try:
-        move = conformance_bot.get_step(board, is_black, turn)
+        with collected(noted):
+            move = conformance_bot.get_step(board, is_black, turn)
     except Exception as error:
         if FAULT == "dies with its bot":
             os._exit(1)
         text = "error" if FAULT == "no error text" else str(error)
-        return Raised(id=ask.id, error=text[:500])
+        return Raised(id=ask.id, error=text[:500], notes=NOTED[0].take())
     if FAULT == "other move" and start.opponent == "Grashüpfer":
         move = [len(board) - 1, len(board) - 1]
-    return Step(id=ask.id, move=move)
+    return Step(id=ask.id, move=move, notes=NOTED[0].take())
 
 
 Client().run()
