@@ -21,7 +21,7 @@ _PRIVATE = "only for my team"
 _DRAWING = ["mark", [2, 3], "7", "red"]
 _LARGE = ["region", [2, 3] * 4, "12345678", "orange"]
 _NOTES: dict[str, Any] = {"say": _PRIVATE, "estimate": 0.25, "draw": [_DRAWING], "tags": ["only-for-my-team"]}
-_FULL: dict[str, Any] = {"say": (_PRIVATE + "x" * MAX_SAY)[:MAX_SAY], "draw": [_LARGE] * MAX_DRAWINGS}
+FULL: dict[str, Any] = {"say": (_PRIVATE + "x" * MAX_SAY)[:MAX_SAY], "draw": [_LARGE] * MAX_DRAWINGS}
 """Right notes of about 3,000 bytes."""
 
 _DEEPEST: Any = [[[[[[]]]]]]
@@ -43,7 +43,7 @@ def _mark(squares: Any, label: str | None = None) -> list[Any]:
     return ["mark", squares, label, None]
 
 
-_HARMLESS_NOTES: list[tuple[str, Any]] = [
+HARMLESS_NOTES: list[tuple[str, Any]] = [
     ("right notes", _NOTES),
     ("notes that are text", _PRIVATE),
     ("notes that are a number", 7),
@@ -92,8 +92,8 @@ async def _continued(opponent: Player) -> None:
 
 def _filled(sender: Sender, size: int) -> bytes:
     """Return a legal answer whose frame has a body of ``size`` bytes, by its notes."""
-    short = size + 4 - len(sender.me.legal_answer(notes={**_FULL, "later": "x" * 300}))
-    return sender.me.legal_answer(notes={**_FULL, "later": "x" * (300 + short)})
+    short = size + 4 - len(sender.me.legal_answer(notes={**FULL, "later": "x" * 300}))
+    return sender.me.legal_answer(notes={**FULL, "later": "x" * (300 + short)})
 
 
 async def _longest_frame(sender: Sender) -> None:
@@ -119,7 +119,7 @@ def _sends(notes: Any) -> Attack:
 async def _flood(sender: Sender) -> None:
     """Play 40 turns with notes of 4,100 bytes as JSON."""
     for _ in range(_MOVES_OF_A_FLOOD):
-        await sender.me.answer(notes=_FULL)
+        await sender.me.answer(notes=FULL)
         await _continued(sender.other)
         await sender.other.answer()
         await sender.me.wait_for("get_step")
@@ -187,9 +187,9 @@ _OTHERS: list[tuple[str, SenderKind, Expected, Attack]] = [
 ]  # fmt: skip
 
 NOTES = [
-    *(Case(f"12.{n}", title, _ON, HARMLESS, _noting(notes)) for n, (title, notes) in enumerate(_HARMLESS_NOTES, 1)),
+    *(Case(f"12.{n}", title, _ON, HARMLESS, _noting(notes)) for n, (title, notes) in enumerate(HARMLESS_NOTES, 1)),
     *(
         Case(f"12.{n}", title, who, what, attack)
-        for n, (title, who, what, attack) in enumerate(_OTHERS, start=len(_HARMLESS_NOTES) + 1)
+        for n, (title, who, what, attack) in enumerate(_OTHERS, start=len(HARMLESS_NOTES) + 1)
     ),
 ]
