@@ -8,14 +8,17 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from getstep import cli
+from tests.support.dap import Debugger
 from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
 from tests.support.terminal import OnTerminal
 
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from tests.support.processes import Program, Programs
 
 pytestmark = pytest.mark.long  # compilers, and programs that stop
+
+T = TypeVar("T")
 
 LIMIT = 0.2
 """Seconds for a move of the bot."""
@@ -79,10 +84,16 @@ def written(name: str, folder: Path) -> str:
     return (folder / name).read_text(encoding="utf-8")
 
 
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+def once_it_listens(program: Program, connect: Callable[[], T]) -> T:
+    """Connect to a program that does not say when it listens."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return connect()
+        except ConnectionRefusedError:
+            assert program.running, program.output
+            assert time.monotonic() < until
+            time.sleep(0.05)
 
 
 def test_gdb(programs: Programs, tmp_path: Path) -> None:
@@ -196,15 +207,7 @@ def test_the_debugger_of_mono(programs: Programs, tmp_path: Path) -> None:
     (tmp_path / "MyBot.cs").write_text(text, encoding="utf-8")
     practice, port = Practice(programs, "MyBot.cs", tmp_path), free_port()
     bot = practice.start(("127.0.0.1:55555", f"127.0.0.1:{port}"))
-    until = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            debugger = MonoDebugger(port)
-            break
-        except ConnectionRefusedError:
-            assert bot.running, bot.output
-            assert time.monotonic() < until
-            time.sleep(0.05)
+    debugger = once_it_listens(bot, lambda: MonoDebugger(port))
     debugger.stop_at_breaks()
     debugger.resume()
     debugger.wait_for_break()
@@ -213,3 +216,28 @@ def test_the_debugger_of_mono(programs: Programs, tmp_path: Path) -> None:
     practice.check()
     assert bot.wait() == 0, bot.output
     debugger.close()
+
+
+def test_debugpy_is_noticed_without_the_option(programs: Programs, tmp_path: Path) -> None:
+    """As an editor's button does it: debugpy runs practice, and the bot stops at a breakpoint of the editor."""
+    source = written("my_bot.py", tmp_path).splitlines()
+    line = 1 + next(number for number, text in enumerate(source) if "legal_moves()" in text)
+    port, limit = free_port(), str(LIMIT)
+    listen = ["--listen", f"127.0.0.1:{port}", "--wait-for-client", "--configure-subProcess", "False"]
+    command = ["-m", "getstep", "practice", "my_bot.py", "--game", "linkage", "--against", "random"]
+    practice = programs.start(
+        sys.executable, "-Xfrozen_modules=off", "-m", "debugpy", *listen, *command, "--limit", limit, cwd=tmp_path
+    )
+    with once_it_listens(practice, lambda: Debugger(port)) as editor:
+        editor.attach({tmp_path / "my_bot.py": [line]})
+        stopped = editor.event("stopped")
+        frames = editor.ask("stackTrace", threadId=stopped["threadId"])["stackFrames"]
+        assert (stopped["reason"], frames[0]["name"], frames[0]["line"]) == ("breakpoint", "get_step", line)
+        time.sleep(STOPPED_SECONDS)
+        editor.ask("setBreakpoints", source={"path": str(tmp_path / "my_bot.py")}, breakpoints=[])
+        editor.ask("continue", threadId=stopped["threadId"])
+        editor.event("terminated")  # its adapter ends after the editor
+    assert practice.wait() == 0, practice.output
+    assert "The clocks are stopped: a debugger is attached (debugpy)." in practice.output
+    assert "Game 1 of 1: " in practice.output
+    assert "Faults of" not in practice.output
