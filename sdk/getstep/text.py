@@ -9,6 +9,7 @@ import reprlib
 import shutil
 import sys
 import textwrap
+import unicodedata
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,9 +21,71 @@ _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 4, 120, 120
 _SHORT.maxlist = _SHORT.maxtuple = 12
 
 
+JOINERS = ZWNJ, ZWJ = "\u200c\u200d"
+"""Zero-width non-joiner and joiner: invisible, but some scripts and emoji need them inside of a word."""
+
+_JOINING_SCRIPTS = ("ADLAM", "ARABIC", "HANIFI", "MANDAIC", "MANICHAEAN", "MONGOLIAN", "NKO", "PHAGS-PA", "SYRIAC")
+"""Scripts whose letters join, by the names of their letters: Python has no Joining_Type of Unicode."""
+
+_VIRAMA = 9
+"""The combining class of the sign that takes the vowel from a letter of an Indic script."""
+
+_MOST_MARKS = 4
+"""Marks of a letter that may stand between it and a joiner."""
+
+_EMOJI = [(0x2190, 0x21FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF)]
+"""Blocks of the emoji that stand in sequences with joiners: Python has no Extended_Pictographic of Unicode."""
+
+
+def is_joiner(text: str, at: int) -> bool:
+    """Return True if there is a joiner at this place, and a script or an emoji needs it there.
+
+    These are the contexts of UAX #31 (A1, A2, B) and RFC 5892: between two letters of one script whose letters
+    join, such as Arabic; beside a virama of an Indic script; between two emoji. So no joiner begins or ends a text,
+    and none follows another one.
+    """
+    if text[at] not in JOINERS or not 0 < at < len(text) - 1:
+        return False
+    before, after = text[at - 1], text[at + 1]
+    if _is_emoji(after):
+        return text[at] == ZWJ and _is_emoji(_base(text, at, -1))
+    script = _script(_base(text, at, -1))
+    if unicodedata.combining(before) == _VIRAMA:  # half a letter, or a virama that is to be seen
+        return script != "" and unicodedata.category(after)[0] in "LNPZ"
+    if unicodedata.combining(after) == _VIRAMA:  # Bengali has ra, joiner, virama, ya
+        return text[at] == ZWJ and script != "" and unicodedata.name(after).startswith(script)
+    return script in _JOINING_SCRIPTS and script == _script(_base(text, at, 1))
+
+
+def _base(text: str, at: int, step: int) -> str:
+    """Return the character before (-1) or after (1) a place, without its marks and skin tone."""
+    for char in text[
+        at + step : at + step * (_MOST_MARKS + 2) if step > 0 or at > _MOST_MARKS + 1 else None : step
+    ]:
+        if unicodedata.category(char) not in ("Mn", "Sk"):
+            return char
+    return ""
+
+
+def _script(char: str) -> str:
+    return unicodedata.name(char, "").partition(" ")[0] if char.isalpha() else ""
+
+
+def _is_emoji(char: str) -> bool:
+    return char != "" and any(first <= ord(char) <= last for first, last in _EMOJI)
+
+
 def escape_control_chars(text: str) -> str:
-    """Return ``text`` with control, bidi and other invisible characters escaped, so that it is safe to print."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Return ``text`` with control, bidi and other invisible characters escaped, so that it is safe to print.
+
+    Joiners stay where a script or an emoji needs them, see `is_joiner`.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or is_joiner(text, at) else char.encode("unicode_escape").decode()
+        for at, char in enumerate(text)
+    )
 
 
 def short_repr(value: Any) -> str:

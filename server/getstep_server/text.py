@@ -14,10 +14,17 @@ LATEST_TIME = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
 
 
 def escape_control_chars(text: str) -> str:
-    """Return text with control, format (bidi included), surrogate and private characters as ``\\uXXXX``."""
+    """Return text with control, format (bidi included), surrogate and private characters as ``\\uXXXX``.
+
+    Joiners stay where a script or an emoji needs them.
+    """
     if text.isprintable():  # the usual case: no character of the categories C and Z except the space
         return text
-    return "".join(char if _harmless(char) else _escaped(char) for char in text)
+    from getstep.text import is_joiner  # not on top: few texts need it
+
+    return "".join(
+        char if _harmless(char) or is_joiner(text, at) else _escaped(char) for at, char in enumerate(text)
+    )
 
 
 def _harmless(char: str) -> bool:
@@ -28,6 +35,15 @@ def _harmless(char: str) -> bool:
 def _escaped(char: str) -> str:
     code = ord(char)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def name_key(name: str) -> str:
+    """Return what tells a name from others: two names that differ only by joiners look the same."""
+    return name if name.isascii() else name.translate(_NO_JOINERS)
+
+
+_NO_JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))
+"""Those of `getstep.text`, which takes some milliseconds to import."""
 
 
 def pluralize(count: int, what: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from getstep_server.config.class_list import NewTeam, read_roster
 from getstep_server.config.contest import init_contest, load_contest
+from getstep_server.config.names import find_team
 from getstep_server.config.roster import add_teams, new_token
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_TEAMS
@@ -340,6 +341,27 @@ def test_a_mistake_in_a_name_is_reported_with_the_line_of_the_list(folder: Path,
         f"{path}:7: name = 'Ada', expected one that is free; {path}:3 has it",
     ]
     assert load_contest(folder).teams == {}
+
+
+JOINED, PLAIN = "می\u200cخواهم", "میخواهم"
+"""Two names that look nearly the same: they differ by a joiner only."""
+
+
+def test_names_that_differ_only_by_joiners_are_the_same(folder: Path) -> None:
+    add_teams(folder, names(JOINED, "👩\u200d💻"))
+    with pytest.raises(
+        ConfigError, match=rf"name = '{PLAIN}', expected one that is free; team 1 in teams.toml has it"
+    ):
+        add_teams(folder, names(PLAIN))
+    with pytest.raises(ConfigError, match="visible characters"):
+        add_teams(folder, names("A\u200dda"))
+    contest = load_contest(folder)
+    assert [team.name for team in contest.teams.values()] == [JOINED, "👩\u200d💻"]
+    assert [find_team(contest, text) for text in (PLAIN, JOINED, "👩💻")] == [1, 1, 2]
+    path = folder / "teams.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace("👩\u200d💻", PLAIN), encoding="utf-8")
+    with pytest.raises(ConfigError, match="a name of its own; team 1 has this one"):
+        load_contest(folder)
 
 
 def test_seats_in_a_class_list(folder: Path, tmp_path: Path) -> None:

@@ -185,6 +185,12 @@ async def test_a_team_joins_while_matches_run(tmp_path: Path, monkeypatch: pytes
     check(load_contest(tmp_path))
 
 
+def test_a_team_cannot_take_the_name_of_another_without_its_joiner(tmp_path: Path) -> None:
+    make_contest(tmp_path, ["می\u200cخواهم", "Blaise"], SMALL["event"], on_disk=True)
+    with pytest.raises(UsageError, match="expected one that no team has; team 1 has it"):
+        decide(tmp_path, RenameTeam(team="Blaise", name="میخواهم", **BY))
+
+
 @pytest.mark.usefixtures("at_once")
 async def test_names_seats_and_tokens_change_while_matches_run(tmp_path: Path) -> None:
     contest = make_contest(tmp_path, ["Ada", "Blaise"], SMALL["event"], on_disk=True, patient=True)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich import cells
 
-from getstep_server.text import cell_len, fold, pluralize, sentence
+from getstep import text as sdk
+from getstep_server.text import cell_len, escape_control_chars, fold, pluralize, sentence
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,35 @@ def test_pluralize(count: int, what: str, text: str) -> None:
 @pytest.mark.parametrize("text", ["match 7 is won by Ada", "match 7 is won by Charles and Co."])
 def test_a_sentence_has_one_full_stop(text: str) -> None:
     assert sentence(text) == text.rstrip(".") + "."
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("می\u200cخواهم", None),  # Persian: two letters that would join
+        ("کِ\u200cتاب", None),  # with a vowel sign between
+        ("ශ්\u200dරී", None),  # Sinhala: virama, joiner
+        ("क्\u200cष", None),  # Devanagari: the virama is to be seen
+        ("ന്\u200d ന", None),  # Malayalam: at the end of a word
+        ("র\u200d্য", None),  # Bengali: ra, joiner, virama, ya
+        ("👩🏽\u200d💻 & 🏳️\u200d🌈", None),
+        ("👨\u200d👩\u200d👧\u200d👦", None),
+        ("A\u200dda", "A\\u200dda"),
+        ("\u200dمی", "\\u200dمی"),
+        ("می\u200c", "می\\u200c"),
+        ("می\u200c\u200cخ", "می\\u200c\\u200cخ"),
+        ("می\u200ca", "می\\u200ca"),
+        ("می\u200c خ", "می\\u200c خ"),
+        ("\u064e\u200cخ", "\u064e\\u200cخ"),  # a vowel sign without a letter
+        ("کِِِِِ\u200cت", "کِِِِِ\\u200cت"),  # too many marks
+        ("क\u200dष", "क\\u200dष"),  # no virama
+        ("👩\u200c💻", "👩\\u200c💻"),
+        ("a\u200d💻", "a\\u200d💻"),
+        ("م\u202eی", "م\\u202eی"),
+    ],
+)
+def test_joiners_stay_where_a_script_or_an_emoji_needs_them(name: str, shown: str | None) -> None:
+    assert escape_control_chars(name) == sdk.escape_control_chars(name) == (shown or name)
 
 
 def test_the_cells_of_a_text_are_those_that_rich_counts() -> None:

@@ -15,7 +15,7 @@ from getstep.wire import MAX_NAME
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.formats import FORMATS
 from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, name_key
 from getstep_server.validation import Check, Location, Mistake, ValidationError, validated, wrong
 
 from .database_address import DatabaseAddress, postgres_address
@@ -179,11 +179,12 @@ class TeamsFile(TomlTable, frozen=True, kw_only=True):
         for index, team in enumerate(fields.get("team", ())):
             if team.id in ids:
                 yield wrong(("team", index, "id"), team.id, f"an id of its own; team {ids[team.id]!r} has this one")
-            if team.name in names:
-                expected = f"a name of its own; team {names[team.name]} has this one"
+            key = name_key(team.name)
+            if key in names:
+                expected = f"a name of its own; team {names[key]} has this one"
                 yield wrong(("team", index, "name"), team.name, expected)
             ids.setdefault(team.id, team.name)
-            names.setdefault(team.name, team.id)
+            names.setdefault(key, team.id)
 
 
 class Contest(Struct, frozen=True, dict=True):

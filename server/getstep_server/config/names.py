@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from getstep.wire import MAX_TEAM
 from getstep_server.errors import UsageError
-from getstep_server.text import join_limited, shell_command
+from getstep_server.text import join_limited, name_key, shell_command
 
 from .contest import Contest
 from .event import ContestEvent
@@ -82,11 +82,16 @@ def find_team(contest: Contest, text: str) -> int:
 
 def _meant(text: str, names: list[str]) -> list[str]:
     """Return the names that ``text`` is, in any case; else those of which it begins the whole or a word."""
-    wanted = text.casefold().strip()
+    wanted = _typed(text).strip()
     if not wanted:
         return []
-    same = [name for name in names if name.casefold() == wanted]
-    return same or [name for name in names if f" {name.casefold()}".find(f" {wanted}") >= 0]
+    same = [name for name in names if _typed(name) == wanted]
+    return same or [name for name in names if f" {_typed(name)}".find(f" {wanted}") >= 0]
+
+
+def _typed(name: str) -> str:
+    """Return a name as one may type it: in any case, and without joiners."""
+    return name_key(name).casefold()
 
 
 def _number(text: str) -> int | None:

@@ -23,6 +23,7 @@ from getstep.wire import MAX_TEAM, TOKEN_LETTERS, canonical_token
 from getstep_server.errors import ConfigError
 from getstep_server.file_lock import lock
 from getstep_server.limits import MAX_TEAMS
+from getstep_server.text import name_key
 from getstep_server.validation import Location, ValidationError, validated
 
 from .class_list import NewTeam, RosterError
@@ -198,15 +199,16 @@ def _ids(entries: Sequence[NewTeam], taken: set[int]) -> list[int]:
 def _duplicates(entries: Sequence[NewTeam], ids: Sequence[int], teams: Iterable[Team]) -> Iterator[RosterError]:
     """Yield an error for each id and name that a team of teams.toml or an earlier entry has."""
     by_id: dict[Any, str] = {team.id: f"{team.name!r} in teams.toml" for team in teams}
-    by_name: dict[Any, str] = {team.name: f"team {team.id} in teams.toml" for team in teams}
+    by_name: dict[Any, str] = {name_key(team.name): f"team {team.id} in teams.toml" for team in teams}
     in_file = {*by_id, *by_name}
     for entry, number in zip(entries, ids, strict=True):
-        for name, value, taken in (("id", number, by_id), ("name", entry.name, by_name)):
-            if value in taken:
-                message = f"{name} = {value!r}, expected one that is free; {taken[value]} has it"
-                yield RosterError(entry.where, f"{name} {'is taken' if value in in_file else 'twice'}", message)
+        key = name_key(entry.name)
+        for name, value, taken, one in (("id", number, by_id, number), ("name", entry.name, by_name, key)):
+            if one in taken:
+                message = f"{name} = {value!r}, expected one that is free; {taken[one]} has it"
+                yield RosterError(entry.where, f"{name} {'is taken' if one in in_file else 'twice'}", message)
         by_id.setdefault(number, entry.where)
-        by_name.setdefault(entry.name, entry.where)
+        by_name.setdefault(key, entry.where)
 
 
 def _append(path: Path, teams: Iterable[Team]) -> None:

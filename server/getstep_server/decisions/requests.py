@@ -30,7 +30,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.result import PLAYERS
 from getstep_server.storage.recovery import left_running
-from getstep_server.text import shell_command, utc_time
+from getstep_server.text import name_key, shell_command, utc_time
 from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.validation import ValidationError, validated
@@ -484,8 +484,8 @@ the matches that it has played; the records of these keep the old one.
     why: str = "a team has another name"
 
     def ruling(self, state: State) -> Ruling:
-        name = self.name.strip()
-        if taken := next((one for one in state.contest.teams.values() if one.name == name), None):
+        name, teams = self.name.strip(), state.contest.teams.values()
+        if taken := next((one for one in teams if name_key(one.name) == name_key(name)), None):
             raise UsageError(
                 f"{state.label('name')} {name!r}, expected one that no team has; team {taken.id} has it"
             )

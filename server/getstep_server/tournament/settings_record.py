@@ -27,7 +27,7 @@ from getstep_server.records.decision import Decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import SOFTWARE, Record, RecordError, plain
 from getstep_server.records.settings import EventEntry, RecordedTeam, SettingsRecord, time_entry
-from getstep_server.text import pluralize, utc_time
+from getstep_server.text import name_key, pluralize, utc_time
 from getstep_server.validation import ValidationError, validated
 
 from .forfeits import FINAL
@@ -113,7 +113,8 @@ class SettingsOnRecord:
             return f"team {number} is {known.name!r}, expected an id that no team has"
         elif known is None and len(teams) >= MAX_TEAMS:
             return f"{len(teams)} teams and one more, expected at most {MAX_TEAMS}"
-        same = next((team for team in teams.values() if team.name == name and team.id != number), None)
+        key = name_key(name or "")
+        same = next((team for team in teams.values() if name_key(team.name) == key and team.id != number), None)
         return None if same is None else f"name {name!r}, expected one that no team has; team {same.id} has it"
 
     def note_pairings(self, fields: Mapping[str, Any]) -> None:
