@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,6 +62,22 @@ def test_the_page_of_an_event_links_the_orders_of_each_round(tmp_path: Path, vis
         page = visitor.open(f"{url}/event/1", LAPTOP)
         address = page.get_by_role("link", name="Round 1: all orders").get_attribute("href")
         assert "Ada (M) - Blaise (F)" in page.request.get(f"{url}{address}").text()
+
+
+def test_the_forfeits_of_absent_teams_are_one_line(tmp_path: Path, visitor: Visitor) -> None:
+    """They hide no result, and no absent team is ranked before it has come."""
+    names = [f"Team {number}" for number in range(1, 8)]
+    folder = make_up(tmp_path / "absent", [{"game": "hop"}], names, most=24, absent=(5, 6, 7)).folder
+    with served(folder) as url:
+        page = visitor.open(url, LAPTOP)
+        expect_text(page, ".absence", "^3 teams absent: [0-9]+ forfeits$")
+        shown = page.locator(".results li").all_inner_texts()
+        assert shown
+        assert not any("never_arrived" in text or re.search("Team [567]", text) for text in shown)
+        rows = page.locator("tbody tr").all_inner_texts()
+        assert [row.split()[0] for row in rows] == ["1", "2", "3", "4", "-", "-", "-"]
+        assert barriers(page) == []
+        expect_text(visitor.open(f"{url}/wall", WALL), ".absence", "^3 teams absent")
 
 
 def test_the_wall_needs_no_scrolling(url: str, visitor: Visitor) -> None:

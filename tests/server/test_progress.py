@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -227,6 +228,40 @@ def test_the_expected_end_includes_a_slow_last_match() -> None:
         progress(Throttled(Waiting((3,)), 1))
     last = file.getvalue().splitlines()[-1]
     assert last.startswith("3/4 matches played, about 2 min left, ")
+
+
+def test_forfeits_are_one_line_and_no_pace(tmp_path: Path) -> None:
+    """They take no time: the expected end is that of the matches that are played."""
+    now, contest = [0.0], make_contest(tmp_path, 10)
+    show = ProgressView(contest, Console(file=io.StringIO(), width=100), live=True, clock=lambda: now[0])
+    state = show._state
+    tables = Tables({}, expected=700)
+    show(ContestStarted(0, 700))
+
+    def end(number: int, teams: tuple[int, int], **changed: Any) -> None:
+        result = result_of(contest, number, **changed)
+        result = structs.replace(result, match=structs.replace(result.match, first=teams[0], second=teams[1]))
+        show(MatchEnded(result, number, 700, lambda: tables))
+
+    end(1, (1, 2), reason="never_arrived", turns=0)
+    assert list(show._messages)[1:] == ["Team 2 absent: 1 forfeit"]
+    for number in range(2, 101):
+        show(MatchStarted(result_of(contest, number).match, turns_now=lambda: 31))
+        now[0] += 60
+        end(number, (1, 3))
+    before = state.expected_end()
+    assert "about 10 h" in before
+    for number in range(101, 601):
+        end(number, (1 + number % 2, 3 + number % 8), reason="never_arrived", turns=0)
+    end(601, (1, 3))
+    state.use_estimates(tables)
+    shown = list(show._messages)
+    assert [line for line in shown if "absent" in line] == ["9 teams absent: 501 forfeits"]
+    assert shown[-2] == "9 teams absent: 501 forfeits"
+    assert len(shown) == 50
+    assert "about 1 h" in state.expected_end()  # 99 matches that are left, at a minute each
+    end(600, (1, 3))  # a late team has come
+    assert state.absence() == "9 teams absent: 500 forfeits"
 
 
 def test_cancelled_matches_are_not_expected() -> None:

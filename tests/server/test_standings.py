@@ -208,6 +208,21 @@ def test_until_the_event_is_over_a_team_without_a_result_is_last_and_has_no_rank
     assert [(row.team, row.waiting) for row in as_shown(both)] == [(1, False), (2, False), (3, True)]
 
 
+def test_until_the_event_is_over_an_absent_team_is_below_one_that_has_lost() -> None:
+    """Its forfeits cost no score difference: by the criteria alone it would be the second."""
+    forfeits = [replace(result(winner, team, 0), reason="never_arrived") for team in (3, 4) for winner in (1, 2)]
+    nobody = replace(result(3, 4, None), reason="never_arrived")
+    lost = [result(1, 2, 0, (9, 0)), result(1, 5, 0, (9, 0))]
+    rows = standings([1, 2, 3, 4, 5], [*lost, *forfeits, nobody], under_way=True)
+    shown = as_shown(rows)
+    assert order(shown)[:3] == [1, 2, 5]
+    assert [row.waiting for row in shown] == [False, False, False, True, True]
+    assert [(row.played, row.points) for row in shown if row.team in (3, 4)] == [(3, 0), (3, 0)]
+    final = standings([1, 2, 3, 4, 5], [*lost, *forfeits, nobody])
+    assert order(final) == order(rows)
+    assert order(final)[4] == 5
+
+
 def test_lots_decide_the_remaining_ties() -> None:
     rows = standings([5, 3, 9], [], seed=1)
     assert [row.lot for row in rows] == [1, 2, 3]

@@ -5,7 +5,7 @@ What `played_contests` plays move by move is made up here, so that there can be 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,7 +21,7 @@ from getstep_server.records.game import MatchLog, game_header, record_of_game
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
 from getstep_server.records.record import Record
-from getstep_server.records.result import Result
+from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
@@ -48,16 +48,17 @@ def make_up(
     contest: str = "Test contest",
     freeze: int | None = None,
     fate: int = 1,
+    absent: Collection[int] = (),
 ) -> Contest:
     """Return a contest folder with these events and teams, played to its end, or until ``most`` matches are over.
 
     The teams are the stronger the earlier they are in ``names``. After ``freeze`` matches the contest is frozen,
-    and ``fate`` is the seed of the results from then on.
+    and ``fate`` is the seed of the results from then on. The teams in ``absent`` never come.
     """
     made = make_contest(folder, names, *events, on_disk=True, contest={"name": contest, "seed": seed})
     with Store(made.database) as store:
         store._run(lambda: connection_of(store).execute("PRAGMA synchronous = OFF"))  # nobody will miss it
-        trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate)))
+        trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate, absent)))
     return made
 
 
@@ -71,7 +72,9 @@ async def _store(store: Store, records: Sequence[Record]) -> None:
     )
 
 
-def _played(contest: Contest, dice: Random, most: int, freeze: int | None, fate: int) -> Iterator[Record]:
+def _played(
+    contest: Contest, dice: Random, most: int, freeze: int | None, fate: int, absent: Collection[int]
+) -> Iterator[Record]:
     tournament = Tournament(contest)
     settings = {**(tournament.settings.due() or {}), "at": utc_time(STARTED)}
     tournament.apply(settings)
@@ -87,7 +90,7 @@ def _played(contest: Contest, dice: Random, most: int, freeze: int | None, fate:
                 tournament.apply(record.fields)
                 yield record
                 dice = Random(fate)
-            result, happened = _result(match, tournament.done, dice)
+            result, happened = _forfeit(match, absent) or _result(match, tournament.done, dice)
             yield record_of_game(game_header(contest, match, 1, result.started), result, happened)
             tournament.apply_result(result)
 
@@ -99,6 +102,15 @@ def _issued_pairings(tournament: Tournament) -> Iterator[Record]:
         if fields is not None:
             yield record_of_pairings(fields)
             tournament.apply_pairings(fields)
+
+
+def _forfeit(match: Match, absent: Collection[int]) -> tuple[Result, MatchLog] | None:
+    """Return the result of a match that a team, or both, did not come to."""
+    here: list[Player] = [player for player in PLAYERS if match.teams[player] not in absent]
+    if len(here) == 2:
+        return None
+    winner = here[0] if here else None
+    return Result(match, winner, "never_arrived", "", None, 0, (0.0, 0.0), (0, 0), STARTED, 0.0), MatchLog()
 
 
 def _result(match: Match, done: int, dice: Random) -> tuple[Result, MatchLog]:

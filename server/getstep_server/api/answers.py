@@ -500,13 +500,17 @@ class AnalysesAnswer(Answer, frozen=True, kw_only=True):
 
 
 class OverviewParts(Answer, frozen=True, kw_only=True):
-    """The first page and the wall: ``more`` is the number of running matches without a board."""
+    """The first page and the wall: ``more`` is the number of running matches without a board.
+
+    ``results`` are of matches that were played; ``absence`` sums up the forfeits of absent teams, or is "".
+    """
 
     contest: ContestAnswer
     notices: Notices
     progress: Progress
     freeze: Freeze | None
     table: Table
+    absence: str
     results: list[ResultAnswer]
     teams: Presence
     next: list[MatchAnswer]

@@ -21,9 +21,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from getstep_server.config.contest import Contest
-from getstep_server.events import ContestStarted, Event, Listening, ServerFault, Throttled
+from getstep_server.events import ContestStarted, Event, Listening, MatchEnded, ServerFault, Throttled
 from getstep_server.text import cell_len, escape_control_chars, fold, pluralize
 from getstep_server.tournament.combined import Tables, as_shown
+from getstep_server.tournament.forfeits import no_shows
 
 from .event_lines import EventLines, address_to_play, page_line
 from .live_board import LiveBoard
@@ -99,6 +100,8 @@ class ProgressView:
         self._state = ProgressState(contest, clock)
         self._lines = EventLines(self._state, (lambda: console.width) if live else None)
         self._messages: deque[str] = deque(maxlen=MESSAGES_KEPT)
+        self._absence = ""
+        """The line about forfeits, if it was shown."""
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._faults: list[str] = []
         self._remaining_said = clock()
@@ -120,7 +123,9 @@ class ProgressView:
                 self._faults.append(line)
         if line is None:
             return
-        if self.live:
+        if self.live and isinstance(event, MatchEnded) and no_shows(event.result):
+            self._show_absence()
+        elif self.live:
             self._messages.append(escape_control_chars(line.partition("\n")[0]))
         else:
             self._queue.put(line)
@@ -128,6 +133,13 @@ class ProgressView:
     def describe(self, event: Event) -> str | None:
         """Return the line of an event, or several lines; None if it is not shown."""
         return self._lines.line(event)
+
+    def _show_absence(self) -> None:
+        """Show all forfeits in one line, the newest: hundreds come at once, and would hide everything else."""
+        with suppress(ValueError):  # it is not there, or further events have pushed it out
+            self._messages.remove(self._absence)
+        self._absence = escape_control_chars(self._state.absence())
+        self._messages.append(self._absence)
 
     @contextmanager
     def shown(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -23,7 +23,10 @@ from getstep_server.events import (
 )
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import PAUSE_KINDS, DecisionKind
+from getstep_server.records.result import Result
+from getstep_server.text import pluralize
 from getstep_server.tournament.combined import Tables
+from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.pace import PaceEstimator
 
 
@@ -52,7 +55,10 @@ class ProgressState:
         self.expected = 0
         """Matches of the whole contest: `total`, and an estimate of those that formats will add."""
         self.tables: Callable[[], Tables] | None = None
-        self._done_in_earlier_runs = 0
+        self.played = 0
+        """The matches that were played to an end in this run; a forfeit is not played."""
+        self.forfeits: dict[int, list[int]] = {}
+        """The teams that did not come, for each match that was forfeited in this run."""
         self._pace = PaceEstimator(clock)
         self.pause: str | None = None
         """Why the host has paused the contest; None if it is not paused."""
@@ -69,7 +75,7 @@ class ProgressState:
             case IncidentsSummed(total):
                 self.incidents = total
             case ContestStarted():
-                self.done = self._done_in_earlier_runs = event.done
+                self.done = event.done
                 self.total = event.total
                 self._expect(event.total + event.remaining_estimate)
                 self._set_pause(event.paused)
@@ -87,6 +93,7 @@ class ProgressState:
             case MatchEnded():
                 self._pace.end(event.result.match)
                 self._remove(event.result.match)
+                self._note_absence(event.result)
                 self._count(event, self.expected)
             case DecisionTaken(decision) if decision.kind in PAUSE_KINDS:
                 if decision.event is None and decision.match is None:
@@ -99,10 +106,9 @@ class ProgressState:
         """The teams that are not connected, in order."""
         return sorted(set(self.contest.teams) - self.connected)
 
-    @property
-    def played(self) -> int:
-        """The number of matches that have ended in this run."""
-        return self.done - self._done_in_earlier_runs
+    def absence(self) -> str:
+        """Return how many matches were forfeited in this run, and by how many teams; "" if none."""
+        return absence_text(self.forfeits.values(), self.contest.team_name)
 
     def use_estimates(self, tables: Tables) -> None:
         """Take the number of expected matches, and of each team's, from ``tables``."""
@@ -130,6 +136,12 @@ class ProgressState:
         self.pause = why
         self._pace.set_paused(paused=why is not None)
 
+    def _note_absence(self, result: Result) -> None:
+        teams, forfeits = no_shows(result), dict(self.forfeits)  # a copy: another thread reads it
+        self.played += not teams
+        forfeits.pop(result.match.number, None)
+        self.forfeits = forfeits | ({result.match.number: teams} if teams else {})
+
     def _count(self, event: MatchEnded | DecisionTaken, expected: int) -> None:
         self.done, self.total, self.tables = event.done, event.total, event.tables
         self._expect(expected)
@@ -141,6 +153,18 @@ class ProgressState:
     def _remove(self, match: Match) -> None:
         self.running.pop(match.number, None)
         self.stalled.difference_update([(match.number, team) for team in match.teams])
+
+
+def absence_text(forfeits: Collection[Sequence[int]], names: Callable[[int], str]) -> str:
+    """Return forfeits in one line, such as "8 teams absent: 500 forfeits"; "" if there are none.
+
+    Args:
+        forfeits: the absent teams of each match.
+        names: returns a team's name.
+    """
+    teams = {team for absent in forfeits for team in absent}
+    who = pluralize(len(teams), "team") if len(teams) > 1 else "".join(map(names, teams))
+    return f"{who} absent: {pluralize(len(forfeits), 'forfeit')}" if teams else ""
 
 
 def expected_end(seconds: float, now: datetime) -> str:

@@ -102,7 +102,8 @@ class PaceEstimator:
         """Return the longest of the three estimates; None if no match has ended, or none is left.
 
         Args:
-            played: the number of matches that have ended in this run.
+            played: the number of matches that were played to an end in this run, without forfeits of absent teams:
+                500 of them take a minute, and say nothing about the others.
             left: the number of matches that have not ended, running ones and future pairings included.
             by_team: the number of matches that each team has left, running ones included, as far as it is known.
         """

@@ -11,8 +11,9 @@ Teams are ranked by these criteria in order, each a column of the table:
    bye adds the team's own);
 5. a lot. Each team's lot is drawn from the seed separately, so it does not depend on which other teams there are.
 
-No two teams share a rank. Until the event is over, a team without a result is `waiting`. By these criteria a lot,
-or the losses of others, could make it the first. `combined.as_shown` puts it last; exports keep the rank.
+No two teams share a rank. Until the event is over, a team that has not come to any match is `waiting`: it has no
+result, or only forfeits. By these criteria a lot, or the losses of others, could make it the first.
+`combined.as_shown` puts it last; exports keep the rank.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from getstep_server.config.event import Scoring
 from getstep_server.formats import DIGITS, Rating, TieBreak
 from getstep_server.records.reasons import TeamStatus
 from getstep_server.records.result import PLAYERS, Result
+from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.points import points_of, total_points
 
 
@@ -40,7 +42,7 @@ class Standing(Struct, frozen=True):
     if it does not rank. ``byes`` count as ``Scoring`` says, and are not ``played``. ``buchholz`` is None unless it
     is a tie-break of the event. ``direct`` and ``lot`` are None unless they were needed to separate the team from
     others; the lowest lot is first. ``rating`` is the format's own, None if it does not rate. A team that is
-    ``waiting`` has no result yet, and its event is not over; see `combined.as_shown`.
+    ``waiting`` has not come to any match yet, and its event is not over; see `combined.as_shown`.
     """
 
     rank: int
@@ -102,7 +104,7 @@ def standings(
         byes: the number of each team's byes that count.
         places: the format's own, from 1; a team without one comes after those that have one.
         statuses: which teams have withdrawn or are disqualified. The latter have no place, and leave none empty.
-        under_way: further results will follow, so that a team without any is not better than one that has lost.
+        under_way: further results will follow, so that an absent team is not better than one that has lost.
     """
     statuses = statuses or {}
     lines = _StandingsBuilder(scoring or Scoring(), byes or {}, _places_left(places or {}, statuses), statuses)
@@ -112,15 +114,11 @@ def standings(
         lines.add_result(result)
     rows = lines.rows(buchholz="buchholz" in tie_breaks)
     if under_way:
-        rows = [replace(row, waiting=_is_waiting(row)) for row in rows]
+        rows = [replace(row, waiting=lines.is_waiting(row)) for row in rows]
     levels = [rows]
     for criterion in ("status", "place", "points", *tie_breaks, "lot"):
         levels = [part for level in levels for part in _separated(level, criterion, lines, seed)]
     return [replace(row, rank=rank) for rank, level in enumerate(levels, start=1) for row in level]
-
-
-def _is_waiting(row: Standing) -> bool:
-    return row.place is None and not row.played and not row.byes and row.status != TeamStatus.DISQUALIFIED
 
 
 def _places_left(places: Mapping[int, int], statuses: Mapping[int, str]) -> dict[int, int]:
@@ -137,6 +135,8 @@ class _TeamSums:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.difference = 0
+        self.has_come = False
+        """True if the team was there for at least one of its matches."""
         self.played = [0, 0]
         self.won = [0, 0]
         self.points: dict[int, list[float]] = {}
@@ -146,6 +146,7 @@ class _TeamSums:
         outcome = result.outcome_for(player)
         self.outcomes[outcome] += 1
         self.difference += result.difference_for(player)
+        self.has_come = self.has_come or result.match.teams[player] not in no_shows(result)
         self.played[player] += 1
         self.won[player] += outcome == "win"
         self.points.setdefault(result.match.teams[1 - player], []).append(points)
@@ -175,6 +176,11 @@ class _StandingsBuilder:
             return rows
         points = {row.team: row.points for row in rows}
         return [replace(row, buchholz=self._buchholz(row, points)) for row in rows]
+
+    def is_waiting(self, row: Standing) -> bool:
+        """Return True if a team has not come to any match, and neither a bye nor the format ranks it."""
+        come = self._lines[row.team].has_come or row.byes
+        return row.place is None and not come and row.status != TeamStatus.DISQUALIFIED
 
     def direct(self, teams: Sequence[int]) -> dict[int, float]:
         """Return each team's points against the others; none unless all pairs have played equally often."""

@@ -14,6 +14,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,6 +32,7 @@ from getstep_server.storage.lock import server_of
 from getstep_server.storage.opening import database_exists
 from getstep_server.storage.run_status import RunStatus, read_status, status_stamp
 from getstep_server.storage.store import Store
+from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.pace import PaceEstimator
 from getstep_server.tournament.tournament import Tournament
 
@@ -75,13 +77,13 @@ class Feed:
         self.server_runs = False
         self.pace = PaceEstimator(clock)
         self.played = 0
-        """The matches that ended while this process followed them."""
+        """The matches that were played to an end while this process followed them; a forfeit is not played."""
         self.codes: Counter[str] = Counter()
         """The turns that were read from the journal: moves, passes, and the codes of faults and ends."""
         self.version: Counter[str] = Counter()
         """Counts changes of "records", "turns" and "status"."""
         self.latest: deque[Result] = deque(maxlen=LATEST)
-        """The latest results, the last one first, whether they are still official or not."""
+        """The latest results of matches that were played, the last one first; some are no longer official."""
         self.store: Store | None = None
         self.opened = trio.Event()
         """Set when the records were read, or could not be: the contest has not begun, or its database is away."""
@@ -221,7 +223,8 @@ class Feed:
         self._hidden.clear()
         for fields in later:
             self._hide(fields)
-        self.latest = deque(self.tournament.results[: -LATEST - 1 : -1], LATEST)
+        played = (result for result in reversed(self.tournament.results) if not no_shows(result))
+        self.latest = deque(islice(played, LATEST), LATEST)
 
     def _hide(self, fields: Mapping[str, Any]) -> None:
         """Note the match that a record gives a result during a freeze."""
@@ -234,7 +237,8 @@ class Feed:
 
     def _end(self, fields: dict[str, Any]) -> None:
         result = result_of(fields)
-        if not is_void(result) and not self.frozen:
+        was_played = not is_void(result) and not no_shows(result)
+        if was_played and not self.frozen:
             self.latest.appendleft(result)
         live = self.live.end(result)
         if live is None:
@@ -243,7 +247,7 @@ class Feed:
             self.pace.abandon(result.match)
         else:
             self.pace.end(result.match)
-            self.played += 1
+            self.played += was_played
 
     def _poll_status(self) -> None:
         running, now = self.contest.running, self.clock()

@@ -143,6 +143,7 @@ class Overview:
             progress=progress_answer(feed, tables),
             freeze=freeze_answer(feed),
             table=tables.main,
+            absence=tables.absence,
             results=[result_answer(tournament, result) for result in latest_results(feed)],
             teams=presence(feed),
             next=[match_answer(tournament, match) for match in _next(feed, tables)],

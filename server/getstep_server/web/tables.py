@@ -11,9 +11,11 @@ from getstep_server.api.build import RATED_TEAMS
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.records.match import Match
+from getstep_server.reports.progress_state import absence_text
 from getstep_server.reports.tables import combined_table, standings_table
 from getstep_server.reports.text_table import TextTable
 from getstep_server.tournament.combined import Combined, Tables, as_shown
+from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
@@ -34,6 +36,7 @@ class PageTables:
         about: each event in words.
         ratings: the ratings of events, where somebody wanted them before the tables were made.
         want_ratings: asks for the ratings of an event in the next tables.
+        absence: the forfeits of absent teams, in a line; "" if there are none.
         coming: open matches in the order in which they were issued, the first COMING of them.
     """
 
@@ -42,6 +45,7 @@ class PageTables:
     expected: int = 0
     left: Mapping[int, int] = field(default_factory=dict)
     ranks: Mapping[int, int | None] = field(default_factory=dict)
+    absence: str = ""
     coming: Sequence[Match] = ()
     about: Mapping[int, str] = field(default_factory=dict)
     ratings: Mapping[int, Table] = field(default_factory=dict)
@@ -71,6 +75,9 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
         ratings={event.number: _ratings(tournament, event) for event in contest.events if event.number in wanted},
         want_ratings=wanted.add,
         ranks={row.team: None if row.waiting else row.rank for row in as_shown(rows)},
+        absence=absence_text(
+            [absent for one in tournament.results if (absent := no_shows(one))], contest.team_name
+        ),
         coming=list(islice(coming, COMING)),
     )
 

@@ -54,7 +54,7 @@ export function create(root) {
       if (changed.has("teams")) fill(parts.people, people(state.teams));
       if (changed.has("freeze")) freeze(parts, state.freeze);
       if (changed.has("table") || changed.has("freeze")) fill(parts.table, table(withHidden(state.table, state.freeze), "Table"));
-      if (changed.has("results") || changed.has("freeze")) fill(parts.results, results(state.results, "The first result will be here.", state.freeze));
+      if (changed.has("results") || changed.has("absence") || changed.has("freeze")) fill(parts.results, results(state.results, "The first result will be here.", state.freeze, state.absence));
       if (changed.has("friendlies")) fill(parts.friendlies, friendlies(state.friendlies));
       if (changed.has("next") || changed.has("progress")) fill(parts.next, next(state));
       for (let place = 0; `board${place}` in state; place++) {

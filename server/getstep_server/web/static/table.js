@@ -55,11 +55,12 @@ function row(data, cells, n, link) {
 
 const kind = (column) => [column.left || column.names ? "left" : "", column.spare ? "spare" : ""].join(" ").trim() || null;
 
-/** Return a list of results, each with the reason; those that are hidden come first. */
-export function results(list, empty, freeze) {
+/** Return a list of results, each with the reason; those that are hidden come first. `absence` sums up forfeits. */
+export function results(list, empty, freeze, absence) {
   const hidden = freeze ? freeze.latest : [];
-  if (!list.length && !hidden.length) return h("p", { class: "note" }, empty);
-  return h("ol", { class: "results" }, [...hidden.map(hiddenResult), ...list.map(result)].slice(0, Math.max(list.length, hidden.length)));
+  const absent = absence && h("p", { class: "note absence" }, name(absence));
+  if (!list.length && !hidden.length) return absent || h("p", { class: "note" }, empty);
+  return [absent, h("ol", { class: "results" }, [...hidden.map(hiddenResult), ...list.map(result)].slice(0, Math.max(list.length, hidden.length)))];
 }
 
 const hiddenResult = (one) => h("li", {}, h("a", { href: `/match/${one.match}` }, h("span", { class: "number" }, `#${one.match}`), h("span", { class: "pair" }, name(one.teams[0].name), h("b", {}, " ?–? "), name(one.teams[1].name))), h("span", { class: "why" }, "played, the result is hidden"));

@@ -38,7 +38,7 @@ export function create(root) {
       this.state = state;
       parts.state.textContent = stateText(state.progress);
       fill(parts.end, state.progress.end ? `expected end ${timeOfDay(1000 * state.progress.end)}` : state.teams.missing.length ? h("span", {}, "Missing: ", state.teams.missing.slice(0, 4).map((team, n) => [n ? ", " : "", name(team.name)]), state.teams.missing.length > 4 ? ` and ${state.teams.missing.length - 4} more` : "") : "");
-      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 4) }));
+      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 4) }, state.absence));
       this.turn(Date.now());
     },
     turn(now) {
