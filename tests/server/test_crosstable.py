@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import pty
 import re
+import struct
+import sys
+import termios
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +23,7 @@ from getstep_server.tournament.standings import standings
 from tests.support.command import Command
 from tests.support.contests import make_contest
 from tests.support.quick import quick
+from tests.support.random_results import make_up
 from tests.support.tables import NAMES, SCORINGS, played, shown, widest
 
 
@@ -170,3 +177,19 @@ def test_the_command_shows_each_event(command: Command) -> None:
 def test_before_any_match_the_command_shows_dots(command: Command) -> None:
     out = command("crosstable", "autumn", "--event", "hop").out
     assert [line.split()[2] for line in out.splitlines()[2:5]] == ["×..", ".×.", "..×"]
+
+
+def test_in_a_pipe_the_command_fits_the_terminal_of_the_reader(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_up(tmp_path / "large", [{"game": "hop"}], [f"Die Mannschaft {number}" for number in range(1, 25)])
+    assert widest(command("crosstable", "large").out.splitlines()) > 100
+    monkeypatch.setenv("COLUMNS", "80")
+    assert widest(command("crosstable", "large").out.splitlines()) <= 80
+    monkeypatch.delenv("COLUMNS")
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    with os.fdopen(theirs) as stdin:  # less and head leave it to the command
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert widest(command("crosstable", "large").out.splitlines()) <= 60
+    os.close(ours)

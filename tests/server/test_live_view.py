@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,35 @@ def test_the_live_view() -> None:
     assert_golden("live-view", f"\n{'=' * 80}\n".join(screens))
     assert view.screen.cursor_shown
     assert view.screen.unknown == []
+
+
+def shows(part: str, text: str) -> bool:
+    return part in text
+
+
+def test_names_that_are_wider_than_counted_leave_no_rows_behind(tmp_path: Path) -> None:
+    """The screen shows each emoji for itself, in 8 cells for a family; rich counts 2, as terminals of today do."""
+    family = "👨\u200d👩\u200d👧\u200d👦"
+    names = [family * n + "!" for n in range(1, 10)]
+    contest = make_contest(tmp_path, names)
+    view = LiveView(contest, width=60, height=24)
+    tables = Tables({1: tuple(standings(range(1, 10), [result_of(contest)]))})
+    view.progress.say("before")
+    with view.progress.shown():
+        view.progress(ContestStarted(0, 72))
+        for number in range(1, 4):
+            match = Match(number, 1, 1, 1, 1 + number % 9, 1 + (number + 1) % 9, "hop")
+            view.progress(MatchStarted(match))
+            view.progress(MatchEnded(result_of(contest, match=match), number, 72, lambda: tables))
+            rows = view.until(partial(shows, f"{number}/72")).split("\n")
+            assert len(rows) <= 24
+            assert [row for row in rows if "/72 matches" in row] == [row for row in rows if "━" in row]
+            assert [row[:6] for row in rows].count("# team") == 1
+            ranks = [int(row[0]) for row in rows if row[1:3] == " 👨"]
+            assert ranks == list(range(1, len(ranks) + 1))
+    assert view.screen.text == "before"
+    assert view.screen.unknown == []
+    assert view.screen.wraps
 
 
 def test_server_errors_are_printed_again_after_the_live_view() -> None:

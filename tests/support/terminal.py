@@ -76,6 +76,7 @@ class Screen:
         self.lines: list[list[str]] = [[]]
         self.row = self.column = 0
         self.cursor_shown = True
+        self.wraps = True
         self.unknown: list[str] = []
         self._rest = ""
         self._first_screen = (self.lines, 0, 0)
@@ -125,9 +126,10 @@ class Screen:
 
     def _print(self, char: str, cells: int) -> None:
         """Print a character: a wide one takes a second cell, which is empty, and a combining one none."""
-        if self.column + cells > self.width:
+        if self.column + cells > self.width and self.wraps:
             self._down()
             self.column = 0
+        self.column = min(self.column, self.width - cells)
         line = self.lines[self.row]
         if cells == 0:
             if line[: self.column]:
@@ -148,8 +150,15 @@ class Screen:
             self.row = max(0, len(self.lines) - self.height, self.row - count)
         elif letter == "K" and numbers == "2":
             self.lines[self.row] = []
-        elif (letter, numbers) == ("H", ""):
-            self.row, self.column = max(0, len(self.lines) - self.height), 0
+        elif letter == "H":
+            row, _, column = numbers.partition(";")
+            self.row = max(0, len(self.lines) - self.height) + int(row or 1) - 1
+            self.column = int(column or 1) - 1
+            self.lines.extend([] for _ in range(self.row + 1 - len(self.lines)))
+        elif (letter, numbers) == ("J", ""):
+            self.lines[self.row :] = [self.lines[self.row][: self.column]]
+        elif letter in "lh" and numbers == "?7":
+            self.wraps = letter == "h"
         elif (letter, numbers) == ("J", "2"):
             del self.lines[max(0, len(self.lines) - self.height) + 1 :]
             self.lines[-1] = []

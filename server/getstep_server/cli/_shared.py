@@ -6,9 +6,10 @@ Every command that reads a contest imports this module. rich.progress takes 20 m
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +116,19 @@ def live_board(contest: Contest, move_seconds: float | None = None) -> LiveBoard
     from getstep_server.reports.live_board import LiveBoard
 
     return LiveBoard(contest, viewer.painter(sys.stdout.encoding, is_terminal=True), move_seconds=move_seconds)
+
+
+def pipe_width() -> int:
+    """Return the columns for a table in a pipe: those of the terminal that its reader has, or `PIPE_WIDTH`.
+
+    A pager or ``head`` shows the lines on the terminal from which the command was started.
+    """
+    if (columns := os.environ.get("COLUMNS", "")).isdecimal() and int(columns) > 0:
+        return int(columns)
+    for stream in (sys.stderr, sys.stdin):
+        with suppress(OSError, ValueError, AttributeError):  # not a terminal, closed, or none at all
+            return os.get_terminal_size(stream.fileno()).columns or PIPE_WIDTH
+    return PIPE_WIDTH
 
 
 def print_table(table: TextTable | CrosstableView | IncidentsView) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
+from getstep_server.config.event import ContestEvent
 from getstep_server.config.names import event_named
 from getstep_server.reports.tables import all_tables, standings_table
 from getstep_server.text import pluralize
 
 from ._parser import EXIT_OK, folder_argument
-from ._shared import contest_with_teams, on_record, print_event_tables, print_table
+from ._shared import contest_with_teams, on_record, pipe_width, print_event_tables, print_table
+
+if TYPE_CHECKING:
+    from getstep_server.reports.crosstable import CrosstableView
 
 # --- standings --------------------------------------------------------------------------------------------------
 
@@ -55,7 +60,8 @@ _CROSSTABLE = """\
 Show the results of each team against each other team, also while the contest
 runs. Rows and columns are the teams in the order of the standings. A cell has
 a letter for each match. If the terminal is too narrow for that, it has the
-points, and the opponents are split into blocks.
+points, and the opponents are split into blocks. In a pipe, a line is as long
+as the terminal is wide, or has 200 columns if there is none.
 
 examples:
   getstep-server crosstable autumn
@@ -75,9 +81,10 @@ def _crosstable(args: argparse.Namespace) -> int:
     from getstep_server.tournament.crosstable import crosstable_of
 
     tournament = on_record(contest_with_teams(args.contest))
-    print_event_tables(
-        tournament,
-        args.event,
-        lambda event, title: crosstable_table(tournament.contest, crosstable_of(tournament, event), title=title),
-    )
+
+    def table_of(event: ContestEvent, title: str) -> CrosstableView:
+        table = crosstable_of(tournament, event)
+        return crosstable_table(tournament.contest, table, title=title, pipe_width=pipe_width())
+
+    print_event_tables(tournament, args.event, table_of)
     return EXIT_OK

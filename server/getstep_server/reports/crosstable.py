@@ -29,7 +29,9 @@ SHORT_NAME = 12
 _LETTERS = {"win": "W", "draw": "D", "loss": "L"}
 
 
-def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None = None) -> CrosstableView:
+def crosstable_table(
+    contest: Contest, table: Crosstable, *, title: str | None = None, pipe_width: int = PIPE_WIDTH
+) -> CrosstableView:
     """Return a crosstable that can be printed; it has at most `MOST_TEAMS` teams, the best ones."""
     rows = as_shown(table.rows)[:MOST_TEAMS]
     return CrosstableView(
@@ -40,6 +42,7 @@ def crosstable_table(contest: Contest, table: Crosstable, *, title: str | None =
         total=points_column(table.event, rows),
         rounded=table.event.scoring.kind != "points",
         title=title,
+        pipe_width=pipe_width,
         left_out=len(table.rows) - len(rows),
     )
 
@@ -73,6 +76,7 @@ class CrosstableView:
         total: the column after the opponents.
         rounded: `points` are rounded to whole numbers.
         title: above the first block.
+        pipe_width: the columns of plain lines.
         left_out: the number of teams that are not shown.
     """
 
@@ -82,6 +86,7 @@ class CrosstableView:
     total: Column
     rounded: bool
     title: str | None = None
+    pipe_width: int = PIPE_WIDTH
     left_out: int = 0
 
     def whole(self) -> TextTable:
@@ -95,9 +100,9 @@ class CrosstableView:
         yield from blocks
         yield Text(note)
 
-    def plain(self, width: int = PIPE_WIDTH) -> str:
-        """Return the crosstable as plain lines; a block has as many opponents as fit ``width``."""
-        blocks, note = self._blocks(width)
+    def plain(self, width: int | None = None) -> str:
+        """Return the crosstable as plain lines; a block has as many opponents as fit ``width`` or the pipe."""
+        blocks, note = self._blocks(width or self.pipe_width)
         return "".join([*(block.plain() for block in blocks), f"{note}\n"])
 
     def _blocks(self, width: int) -> tuple[list[TextTable], str]:

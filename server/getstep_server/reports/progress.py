@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderResult
+from rich.control import Control
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.segment import ControlType, Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -219,7 +221,7 @@ class ProgressView:
     @contextmanager
     def _live_view(self) -> Iterator[None]:
         # rich draws in a thread of its own
-        view = Live(
+        view = _RowByRow(
             get_renderable=lambda: Text() if self._over else self._view(),
             console=self.console,
             refresh_per_second=self._frames_per_second,
@@ -321,6 +323,49 @@ class ProgressView:
         grid = Table.grid(*(Column(no_wrap=True) for _ in range(3)), padding=(0, 2))
         grid.add_row(count, ProgressBar(state.expected, state.done, width=width), end)
         return grid
+
+
+class _RowByRow(Live):
+    """A live view on the second screen that does not depend on how wide the terminal takes a row to be.
+
+    Some terminals show an emoji of several code points as one character of two cells, and others as several ones.
+    A row that is too wide for the terminal would be broken there, and the rows below it would move. So each row
+    begins at its own place, and is cut at the edge: DECAWM is reset as long as a view is drawn.
+    """
+
+    def refresh(self) -> None:
+        with self._lock:
+            self.console.print(_Rows(self.get_renderable()), end="")
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Add nothing to what is printed: the next view is drawn over it."""
+        return renderables
+
+
+class _Rows:
+    """The rows of a view, each with its place."""
+
+    def __init__(self, view: RenderableType) -> None:
+        self._view = view
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        height = console.height
+        rows = console.render_lines(self._view, options.update(height=None), pad=False)[:height]
+        yield Control.home()
+        yield _control("\x1b[?7l")
+        for number, row in enumerate(rows):
+            if number:
+                yield Segment.line()  # rich cuts lines at the width
+            yield _control(f"\x1b[{number + 1};1H\x1b[2K")
+            yield from row
+        if len(rows) < height:
+            yield _control(f"\x1b[{len(rows) + 1};1H\x1b[J")
+        yield _control("\x1b[?7h")
+
+
+def _control(sequence: str) -> Segment:
+    """Return an escape sequence that takes no cells; rich has no name for some of these."""
+    return Segment(sequence, None, [(ControlType.ERASE_IN_LINE, 2)])
 
 
 def _folded(text: str, cells: int, lines: int) -> list[str]:
