@@ -385,10 +385,10 @@ OWN_MATCHES = 200
 """The latest matches in the area of a team. To read the turns of that many takes some tenths of a second, once."""
 
 OWN_PENALTIES = 60
-"""The latest penalties that the area of a team shows, each with its board."""
+"""The latest penalties that the area of a team shows, each with its board; equal ones are one."""
 
 OWN_PENALTIES_OF_A_MATCH = 8
-"""The first penalties of one match that it shows. A bot that fails often fails in the same way."""
+"""The latest penalties of one match that it shows. A bot that fails often fails in the same way: that is one."""
 
 MAX_OWN_CACHE = 2048
 """The matches whose own turns are kept in summary, for all teams together: 10 kB each at most, and 1 kB mostly."""

@@ -47,8 +47,10 @@ def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> No
     expect_text(page, "h1", "Charles, and Co.")
     expect_text(page, ".penalty .error", "ZeroDivisionError|is not|expected|no answer")
     page.get_by_text("earlier penalties").click()
-    page.locator(".penalty svg").nth(15).wait_for()
-    assert page.locator(".penalty").count() == 16
+    page.locator(".penalty svg").nth(10).wait_for()
+    assert page.locator(".penalty").count() == 11
+    expect_text(page, ".penalty h3", "^raised 2 times, last in turn 10$")
+    assert page.get_by_text("What to do:").count() == 11
     assert page.locator(".penalty .gs-fault").count() == 4
     expect_text(page, ".times", "up to")
     text = " ".join(sent).lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
@@ -13,6 +14,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from getstep.referee import EndCode, FaultCode
 from getstep.wire import sign, sign_page_login
 from getstep_server.config.contest import Contest, Team
 from getstep_server.programs.store import ProgramStore
@@ -243,7 +245,8 @@ async def test_a_team_sees_its_penalties_with_the_boards_before_them(browser: Br
     for number, state in teams.items():
         own = [(game, [team["id"] for team in game["teams"]]) for game in games]
         faults = sum(game["faults"][ids.index(number)] for game, ids in own if number in ids)
-        assert len(state["penalties"]) == faults
+        assert sum(one["count"] for one in state["penalties"]) == faults
+        assert all(one["advice"] for one in state["penalties"])
         assert (faults > 0) == (number == FAULTY)
     every = teams[FAULTY]["penalties"]
     assert "Charles, and Co." not in {one["opponent"] for one in every}
@@ -365,7 +368,13 @@ async def test_the_results_are_shown_by_tag(app: App, browser: Browser, monkeypa
     assert own_games.own_turns(game, 1).tags == ("by-1",)
 
 
-def test_a_match_shows_its_first_penalties() -> None:
+def test_each_code_has_advice_in_one_sentence() -> None:
+    codes = {*FaultCode, *EndCode} - {EndCode.RESIGNED}
+    assert own_games.ADVICE.keys() == codes
+    assert all(re.fullmatch(r"[A-Z][^.]*(\.\w[^.]*)*\.", text) for text in own_games.ADVICE.values())
+
+
+def test_equal_penalties_of_a_match_are_one_and_the_latest_is_first() -> None:
     fault = {"player": 0, "fault": "raised", "detail": "KeyError: 7", "ms": 3.0, "timed": "kernel"}
     passed = {"player": 1, "fault": "raised", "detail": "", "ms": 3.0, "timed": "kernel"}
     game = {
@@ -378,8 +387,23 @@ def test_a_match_shows_its_first_penalties() -> None:
         "turns": [fault, passed] * 50,
     }
     summary = own_turns(game, 0)
-    assert (len(summary.penalties), summary.more) == (8, 42)
+    assert [(one["turn"], one["count"]) for one in summary.penalties] == [(99, 50)]
+    assert summary.more == 0
     assert sum(summary.counts.values()) == 50
+    others = [{**fault, "detail": f"KeyError: {number}"} for number in range(10) for _ in range(2)]
+    turns = [turn for one in others for turn in (one, passed)]
+    summary = own_turns({**game, "turns": turns}, 0)
+    assert [one["detail"] for one in summary.penalties] == [f"KeyError: {number}" for number in range(9, 1, -1)]
+    assert ([one["count"] for one in summary.penalties], summary.more) == ([2] * 8, 4)
+    assert [one["turn"] for one in summary.penalties][:2] == [39, 35]
+
+
+def test_equal_penalties_of_several_matches_are_one() -> None:
+    one = {"game": "hop", "code": "raised", "detail": "KeyError: 7", "count": 2, "match": 9}
+    other = {**one, "detail": "KeyError: 8"}
+    found = own_games._together([one, other, {**one, "match": 3, "count": 5}, {**one, "game": "linkage"}])
+    counts = [(each["match"], each["detail"], each["count"], each["game"]) for each in found]
+    assert counts == [(9, "KeyError: 7", 7, "hop"), (9, "KeyError: 8", 2, "hop"), (9, "KeyError: 7", 2, "linkage")]
 
 
 @pytest.fixture
@@ -415,6 +439,7 @@ async def test_the_area_has_so_many_matches_and_penalties(
 ) -> None:
     own = [result for result in app.feed.tournament.results if FAULTY in result.match.teams]
     monkeypatch.setattr(Tournament, "results", own * 20)
+    monkeypatch.setattr(own_games, "_together", list)  # as if all were different
     await browser.log_in(FAULTY, TOKENS[FAULTY])
     state = await browser.json("/own/state.json")
     assert (len(state["matches"]), state["older"]) == (200, 20 * len(own) - 200)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from heapq import nlargest
@@ -22,7 +22,7 @@ import trio
 from msgspec.structs import asdict
 
 from getstep.drawing.picture import squares_of
-from getstep.referee import UNANSWERED, EndCode, WrongTurn
+from getstep.referee import UNANSWERED, EndCode, FaultCode, WrongTurn
 from getstep.replay import Replay, replay_data, replay_page
 from getstep.tags import results_by_tag, tags_of
 from getstep_engines import GAMES, Game
@@ -54,6 +54,17 @@ EDGES_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000
 SLOWEST = 5
 """The slowest moves of each event that are listed."""
 
+ADVICE: Mapping[str, str] = {
+    FaultCode.ILLEGAL_MOVE: "Compare the framed squares with the rules: the text names the one that is broken.",
+    FaultCode.MALFORMED_ANSWER: "Return a move as the rules of the game write it, in lists and whole numbers.",
+    FaultCode.RAISED: "Call get_step with this board: the last lines name the error and its place.",
+    FaultCode.MISSED_LIMIT: "Search less deep, or stop while turn.time_left_ms has some milliseconds to spare.",
+    FaultCode.STALLED: "Stop your bot with Ctrl-C: it shows where it hung; correct that, and start it again.",
+    EndCode.ABSENT: "Start your bot again if it has ended; else look at the network of its computer.",
+    EndCode.HOSTILE: "Send frames as protocol.md says: the clients of getstep do so without your help.",
+}
+"""What the author of a bot can do about each penalty, by its code."""
+
 TRIED_CHARS = 200
 """The characters of an illegal move that are shown."""
 
@@ -63,8 +74,8 @@ class OwnTurns:
     """One player's turns in an attempt at a match.
 
     Attributes:
-        penalties: as JSON, the first OWN_PENALTIES_OF_A_MATCH of them.
-        more: the number of further penalties.
+        penalties: as JSON, OWN_PENALTIES_OF_A_MATCH at most, the latest first; equal ones are one with a ``count``.
+        more: the number of penalties that are in none of them.
         slowest: the slowest moves, each with its time in ms and its number.
         counts: the number of moves by the class of `EDGES_MS`.
         total_ms: the time of all moves.
@@ -95,10 +106,14 @@ def own_turns(game: Mapping[str, Any], player: int) -> OwnTurns:
         for number, turn in own
         if "ms" in turn and turn.get("fault") not in UNANSWERED and turn.get("end") not in (*EndCode,)
     ]
-    wrong = [number for number, turn in own if _is_penalty(turn)]
+    wrong: dict[tuple[str, str], list[int]] = {}
+    for number, turn in reversed(own):
+        if _is_penalty(turn):
+            wrong.setdefault(_kind(turn), []).append(number)
+    kinds = list(wrong.values())
     return OwnTurns(
-        penalties=_penalties(game, player, wrong[:OWN_PENALTIES_OF_A_MATCH]),
-        more=max(0, len(wrong) - OWN_PENALTIES_OF_A_MATCH),
+        penalties=_penalties(game, player, kinds[:OWN_PENALTIES_OF_A_MATCH]),
+        more=sum(map(len, kinds[OWN_PENALTIES_OF_A_MATCH:])),
         slowest=nlargest(SLOWEST, answered),
         counts=Counter(bisect_left(EDGES_MS, ms) for ms, _ in answered),
         total_ms=sum(ms for ms, _ in answered),
@@ -111,14 +126,20 @@ def _is_penalty(turn: Mapping[str, Any]) -> bool:
     return "fault" in turn or ("end" in turn and turn["end"] != EndCode.RESIGNED)
 
 
-def _penalties(game: Mapping[str, Any], player: int, wrong: Sequence[int]) -> list[Mapping[str, Any]]:
-    """Return the turns with these numbers, each with the board before it."""
+def _kind(turn: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what equal penalties have in common: the code and the text."""
+    return str(turn.get("fault") or turn.get("end")), turn.get("detail", "")
+
+
+def _penalties(game: Mapping[str, Any], player: int, kinds: Sequence[Sequence[int]]) -> list[Mapping[str, Any]]:
+    """Return the latest turn of each kind, with the board before it; a kind has the turns of equal penalties."""
     found: list[Mapping[str, Any]] = []
     rules = GAMES.get(game["game"])
-    boards = dict(_boards(game, rules, wrong))
-    for number in wrong:
+    boards = dict(_boards(game, rules, {numbers[0] for numbers in kinds}))
+    for numbers in kinds:
+        number = numbers[0]
         turn, board = game["turns"][number - 1], boards.get(number)
-        tried = turn.get("tried")
+        tried, (code, detail) = turn.get("tried"), _kind(turn)
         found.append(
             {
                 "match": game["match"],
@@ -127,8 +148,10 @@ def _penalties(game: Mapping[str, Any], player: int, wrong: Sequence[int]) -> li
                 "game": game["game"],
                 "role": rules.players[player] if rules is not None else "",
                 "opponent": game["teams"][1 - player]["name"],
-                "code": str(turn.get("fault") or turn.get("end")).replace("_", " "),
-                "detail": turn.get("detail", ""),
+                "code": code.replace("_", " "),
+                "count": len(numbers),
+                "detail": detail,
+                "advice": ADVICE.get(code, ""),
                 "penalty": rules.penalty if rules is not None and "fault" in turn else "the match is lost",
                 "ms": turn.get("ms"),
                 "tried": move_text(tried, rules)[:TRIED_CHARS] if "tried" in turn else "",
@@ -139,15 +162,24 @@ def _penalties(game: Mapping[str, Any], player: int, wrong: Sequence[int]) -> li
     return found
 
 
+def _together(penalties: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return penalties of several matches, equal ones of a game once, at the place of the first."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for one in penalties:
+        known = found.setdefault((one["game"], one["code"], one["detail"]), {**one, "count": 0})
+        known["count"] += one["count"]
+    return list(found.values())
+
+
 def _boards(
-    game: Mapping[str, Any], rules: Game | None, wanted: Sequence[int]
+    game: Mapping[str, Any], rules: Game | None, wanted: Collection[int]
 ) -> Iterable[tuple[int, list[list[int]]]]:
     """Yield the boards before these turns, until one that the installed rules do not allow."""
     if rules is None or not wanted:
         return
     try:
         state = match_state_of(game)
-        for number, turn in enumerate(game["turns"][: wanted[-1]], start=1):
+        for number, turn in enumerate(game["turns"][: max(wanted)], start=1):
             if number in wanted:
                 yield number, rules.view(state.state)
             state.apply(turn)
@@ -198,7 +230,7 @@ class OwnGames:
         read = await trio.to_thread.run_sync(self._read, team, [result.match for result in latest], tournament)
         every = [turns for _, summaries in read for turns in summaries]
         # the latest first
-        penalties = [one for turns in (*reversed(now), *reversed(every)) for one in reversed(turns.penalties)]
+        penalties = _together(one for turns in (*reversed(now), *reversed(every)) for one in turns.penalties)
         shown = penalties[:OWN_PENALTIES]
         times = [*read, *((live.match, [turns]) for live, turns in zip(running, now, strict=True))]
         connected = feed.status.connected.get(team, 0) if feed.server_runs and feed.status else 0
@@ -216,7 +248,8 @@ class OwnGames:
                 "program": program,
             },
             "penalties": shown,
-            "more": len(penalties) - len(shown) + sum(turns.more for turns in (*every, *now)),
+            "more": sum(one["count"] for one in penalties[OWN_PENALTIES:])
+            + sum(turns.more for turns in (*every, *now)),
             "times": _times(times, tournament),
             "edges": EDGES_MS,
             "running": [match_answer(tournament, live.match) for live in running],

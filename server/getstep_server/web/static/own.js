@@ -56,7 +56,7 @@ function penalties({ penalties: found, more }) {
   return section(
     "Penalties",
     h("div", { class: "penalties" }, found.slice(0, FIRST).map(penalty)),
-    found.length > FIRST ? h("details", { "data-key": "penalties" }, h("summary", {}, `${found.length - FIRST} earlier penalties`), h("div", { class: "penalties" }, found.slice(FIRST).map(penalty))) : null,
+    found.length > FIRST ? h("details", { "data-key": "penalties" }, h("summary", {}, `${found.length - FIRST} other earlier penalties`), h("div", { class: "penalties" }, found.slice(FIRST).map(penalty))) : null,
     more ? h("p", { class: "note" }, `and ${more} more: the replays have all of them`) : null,
   );
 }
@@ -67,13 +67,14 @@ function penalty(one) {
   const facts = [
     one.detail ? h("pre", { class: "error", tabindex: "0" }, one.detail) : null,
     one.tried ? h("p", {}, "Your move: ", h("code", {}, one.tried)) : null,
+    one.advice ? h("p", {}, h("b", {}, "What to do: "), one.advice) : null,
     h("p", { class: "muted" }, `Penalty: ${one.penalty}${one.ms === null || one.ms === undefined ? "" : ` · after ${duration(one.ms)}`}`),
   ];
   const attempt = one.attempt > 1 ? `, attempt ${one.attempt}` : "";
   return h(
     "article",
     { class: "card penalty" },
-    h("h3", {}, h("span", { class: "bad" }, one.code), ` in turn ${one.turn}`),
+    h("h3", {}, h("span", { class: "bad" }, one.code), one.count > 1 ? ` ${one.count} times, last in turn ${one.turn}` : ` in turn ${one.turn}`),
     h("p", {}, h("a", { href: `/match/${one.match}#move=${one.turn}` }, `match #${one.match}${attempt}`), " against ", name(one.opponent), one.role ? ` as ${one.role}` : ""),
     facts,
     board,
