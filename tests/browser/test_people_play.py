@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from getstep_engines import GAMES
-from tests.support.browser import SCREENS, Visitor, barriers, begin, expect_text, no_sideways_scrolling, play_on
+from tests.support.browser import (
+    PHONE,
+    SCREENS,
+    Visitor,
+    barriers,
+    begin,
+    expect_text,
+    no_sideways_scrolling,
+    play_on,
+)
 from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
 from tests.support.processes import Programs
@@ -125,6 +134,54 @@ def test_a_person_may_resign(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, "#say", "^You lost: Fewer resigned")
     page.get_by_role("button", name="Leave the game").click()
     expect_text(page, "h1", "^Play$")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+def test_all_that_one_needs_is_on_one_screen_of_a_phone(stage: Stage, visitor: Visitor, game: str) -> None:
+    page = visitor.open(stage.url, PHONE)
+    begin(page, stage.url, game)
+    expect_text(page, "#say", "^Your turn")
+    for part in ("#plate0", "#board svg", "#plate1", "#say", "#words"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0, part
+        assert box["y"] + box["height"] <= PHONE[1], part
+        assert box["x"] + box["width"] <= PHONE[0], part
+
+
+@pytest.mark.long
+def test_one_sits_at_the_bottom_and_plays_again_on_the_other_side(stage: Stage, visitor: Visitor) -> None:
+    page = visitor.open(stage.url)
+    page.on("dialog", lambda dialog: dialog.accept())
+    begin(page, stage.url, "hop", me="1")
+    expect_text(page, "#say", "^Your turn")
+    assert in_order(page, "#plate0", "#board svg", "#plate1")
+    corner, opposite = (page.locator(f"[data-row='{n}'][data-column='{n}']").bounding_box() for n in (0, 7))
+    assert (corner["x"], corner["y"]) > (opposite["x"], opposite["y"])
+    play_on(page, 3)  # clicks on squares that light up: they are where the pieces are seen
+    seen = page.locator(".gs-piece").evaluate_all(MIDDLES)
+    buttons = page.locator(".square:not([aria-label*=empty])").evaluate_all(MIDDLES)
+    assert len(seen) == len(buttons)
+    assert all(any(abs(x - u) + abs(y - v) < 8 for u, v in buttons) for x, y in seen)
+    numbers = page.locator("#notes li").evaluate_all("all => all.map((one) => one.value)")
+    assert numbers == list(range(len(numbers), 0, -1))
+    expect_text(page, "#say", "^Your turn")
+    page.get_by_role("button", name="Resign").click()
+    page.get_by_role("button", name="Rematch, with the other side").click()
+    expect_text(page, "#say", "^Your turn: you are Black")
+    assert in_order(page, "#plate1", "#board svg", "#plate0")
+    assert barriers(page) == []
+
+
+MIDDLES = """
+all => all.map((one) => one.getBoundingClientRect()).map((box) => [box.x + box.width / 2, box.y + box.height / 2])
+"""
+
+
+def in_order(page: Any, *parts: str) -> bool:
+    """Return True if these parts are one below the other."""
+    places = [page.locator(part).bounding_box()["y"] for part in parts]
+    return places == sorted(places)
 
 
 @pytest.mark.long

@@ -454,7 +454,7 @@ class FakePage:
         self.log.append((names, me))
         return not self._answers or self._answers[0][0] != "no game"
 
-    def show(self, _game: Game, position: State, touched: Touched, note: str) -> None:
+    def show(self, _game: Game, position: State, touched: Touched, note: str, _number: int) -> None:
         self.log.append((note, bool(touched.to), position.outcome is not None))
 
     def ask(self, _game: Game, position: State) -> tuple[str, Any]:

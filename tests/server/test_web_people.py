@@ -259,6 +259,6 @@ async def test_a_team_plays_on_as_many_pages_as_it_has_seats() -> None:
 async def test_so_many_people_play_for_their_teams() -> None:
     async with peopled(Team(id=7, name="Ada", token="test-token-7", seats=16), NOBODY) as people:
         for number in range(64):
-            people._places[str(number)] = place = _Place(Person(), "team", "127.0.0.1", number)
+            people._places[str(number)] = place = _Place(Person(), "team", "127.0.0.1", {}, number)
             place.person.topic.subscribers = 1
         assert (await answer(people, "/play/team", {"x": "y"})).status == 503

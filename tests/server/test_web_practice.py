@@ -121,7 +121,7 @@ def test_a_move_a_resignation_and_the_next_game(page: PracticePage, client: Clie
     kind, move = replies.pop()
     assert kind == "move"
     position.play(move)
-    page.show(LINKAGE, position, Touched(), "You: a domino")
+    page.show(LINKAGE, position, Touched(), "You: a domino", 1)
     assert next(parts["notes"] for parts in changes if parts.get("notes")) == ["You: a domino"]
 
     asking = in_thread(replies, page.ask, LINKAGE, position)

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import trio
@@ -66,6 +67,8 @@ class _Place:
     person: Person
     kind: str
     address: str
+    form: dict[str, str] = field(default_factory=dict)
+    """What the person has chosen."""
     team: int | None = None
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
     over: bool = False
@@ -140,13 +143,15 @@ class People(Boards):
 
     def sample(self, request: Request) -> AnyResponse:
         """Begin a game against a sample bot."""
-        form = request.form()
+        return self._sample(request, request.form())
+
+    def _sample(self, request: Request, form: dict[str, str]) -> AnyResponse:
         game, bot = GAMES.get(form.get("game", "")), form.get("bot", "")
         if game is None or not game.move_form.parts or bot not in BOTS or form.get("me") not in ("0", "1"):
             return self.start(request, text="Choose a game, a bot and a side.", status=400)
         if not self._has_room(request, "sample", MAX_SAMPLE_GAMES, MAX_SAMPLE_GAMES_PER_ADDRESS):
             return self.start(request, text=_FULL, status=503)
-        return self._begin(request, "sample", self._sample_game(game, bot, form))
+        return self._begin(request, "sample", self._sample_game(game, bot, form), form)
 
     def _sample_game(self, game: Game, bot: str, form: dict[str, str]) -> Callable[[Person], Awaitable[None]]:
         control = game.time_control if form.get("time") == "contest" else PATIENT
@@ -156,7 +161,9 @@ class People(Boards):
 
     def friendly(self, request: Request) -> AnyResponse:
         """Begin a friendly match against the bot of a team."""
-        form = request.form()
+        return self._friendly_match(request, request.form())
+
+    def _friendly_match(self, request: Request, form: dict[str, str]) -> AnyResponse:
         events = {str(event.number): event for event in self._friendly_events()}
         teams = {str(team.id): team for team, _ in self._friendly.present()}
         event, team = events.get(form.get("event", "")), teams.get(form.get("team", ""))
@@ -170,7 +177,8 @@ class People(Boards):
         if not self._has_room(request, "friendly", MAX_FRIENDLY_GAMES, MAX_FRIENDLY_GAMES_PER_ADDRESS):
             return self.start(request, text="Too many people play friendly matches on this page.", status=503)
         settings = FriendlySettings(event, 0 if form["me"] == "0" else 1, form.get("time") != "contest")
-        return self._begin(request, "friendly", lambda person: self._friendly.play(person, team.id, settings))
+        play = partial(self._friendly.play, team=team.id, settings=settings)
+        return self._begin(request, "friendly", play, form)
 
     def _friendly_events(self) -> list[ContestEvent]:
         """Return the events whose games a person can play by clicking."""
@@ -201,7 +209,8 @@ class People(Boards):
             return self.start(request, text=text, status=409)
         if not self._has_room(request, "team", MAX_TEAM_PLAYERS, MAX_TEAM_PLAYERS):
             return self.start(request, text="Too many people play for their teams on this page.", status=503)
-        return self._begin(request, "team", lambda person: play_for_team(person, team, self._address), team.id)
+        play = partial(play_for_team, team=team, address=self._address)
+        return self._begin(request, "team", play, request.form(), team.id)
 
     def _connected(self, team: Team) -> int:
         """Return how many bots or people of a team are connected to the contest."""
@@ -214,6 +223,16 @@ class People(Boards):
         if not self._feed.server_runs or status is None or status.state == "over":
             return None
         return status.address
+
+    def rematch(self, request: Request) -> AnyResponse:
+        """Begin the game that is over once more, with the other side."""
+        place = self._place(request)
+        begin = (
+            None if place is None else {"sample": self._sample, "friendly": self._friendly_match}.get(place.kind)
+        )
+        if place is None or begin is None or not place.over:
+            return redirect("/play/board")
+        return begin(request, {**place.form, "me": "1" if place.form["me"] == "0" else "0"})
 
     def leave(self, request: Request) -> AnyResponse:
         """End the game, and go back to the first page."""
@@ -241,7 +260,12 @@ class People(Boards):
         return True
 
     def _begin(
-        self, request: Request, kind: str, play: Callable[[Person], Awaitable[None]], team: int | None = None
+        self,
+        request: Request,
+        kind: str,
+        play: Callable[[Person], Awaitable[None]],
+        form: dict[str, str],
+        team: int | None = None,
     ) -> AnyResponse:
         """Begin a game in place of the one that this browser has."""
         if self._nursery is None:
@@ -249,7 +273,7 @@ class People(Boards):
         self._end(request)
         self._forget()
         # 192 bits: the key is all that proves whose game it is
-        place, key = _Place(Person(), kind, request.address, team), secrets.token_urlsafe(24)
+        place, key = _Place(Person(), kind, request.address, form, team), secrets.token_urlsafe(24)
         self._places[key] = place
         self._nursery.start_soon(self._play, place, play)
         cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
@@ -287,6 +311,7 @@ class People(Boards):
         "/play/sample": sample,
         "/play/friendly": friendly,
         "/play/team": team,
+        "/play/rematch": rematch,
         "/play/leave": leave,
     }
 

@@ -25,8 +25,8 @@ from .topics import Topic
 MOST_FOLLOWERS = 4
 """The windows of a browser that follow one board."""
 
-NOTES = 30
-"""The lines about the game that are kept."""
+NOTES = 500
+"""The lines about the game that are kept: hop has at most 400 turns."""
 
 RESIGNED: Final = object()
 """The answer of a person who gives up the game."""
@@ -54,7 +54,7 @@ class Person:
         self.touched_at = -math.inf
         """When the person did something last."""
         self._parts: dict[str, Any] = {"question": None, "result": None, "notes": [], "clock": None, "board": None}
-        self._notes: deque[str] = deque(maxlen=NOTES)
+        self._notes: deque[tuple[str, int]] = deque(maxlen=NOTES)
         self._question: _Question | None = None
         self._count = 0
         self.last_seen = trio.current_time()
@@ -83,15 +83,15 @@ class Person:
         self._parts.update(parts)
         self.topic.update(self._parts)
 
-    def note(self, line: str) -> None:
-        """Add a line about the game."""
-        self._notes.append(line)
-        self.show(notes=list(self._notes))
+    def note(self, line: str, number: int = 0) -> None:
+        """Add a line about the game; ``number`` is that of the turn that it tells of, 0 if it tells of none."""
+        self._notes.append((line, number))
+        self.show(notes=[text for text, _ in self._notes], numbers=[turn for _, turn in self._notes])
 
     def clear_notes(self) -> None:
         """Remove the lines about the game: another one begins."""
         self._notes.clear()
-        self.show(notes=[])
+        self.show(notes=[], numbers=[])
 
     def show_board(self, game: Game, state: State, touched: Mapping[str, Any] | None = None) -> None:
         """Show a position, and the squares that the latest move touched."""

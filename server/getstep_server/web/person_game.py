@@ -86,6 +86,7 @@ class PersonGame(ABC):
                 "me": self._me,
                 "penalty": game.penalty,
                 "counts": "This game counts nowhere.",
+                "rematch": True,
             }
         )
         person.show_board(game, state.state)
@@ -129,11 +130,12 @@ class PersonGame(ABC):
     def _play(self, move: Any, timing: referee.Timing) -> referee.Turn:
         """Decide a turn that was answered by a move; show it if it is legal."""
         state, person = self._state, self._person
-        player, before = state.state.to_move, state.state.copy()  # a copy: `moved` applies the move
+        player, number = state.state.to_move, state.move_number
+        before = state.state.copy()  # a copy: `moved` applies the move
         turn = referee.moved(state, move, timing)
         if "move" in turn:
             who = "You" if player == self._me else self._bot_name
-            person.note(f"{who}: {state.game.notation(move)}")
+            person.note(f"{who}: {state.game.notation(move)}", number)
             person.show_board(state.game, state.state, touched_by(state.game, before, move))
             self._note_passes()
         return turn

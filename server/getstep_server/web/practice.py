@@ -159,10 +159,10 @@ class PracticePage:
         self._trio.run_sync_soon(self._show_game, game, about, position.copy())
         return True
 
-    def show(self, game: Game, position: State, touched: Touched, note: str) -> None:
-        """Show a position, the squares that the last turn touched, and a line about that turn."""
+    def show(self, game: Game, position: State, touched: Touched, note: str, number: int) -> None:
+        """Show a position, the squares that the last turn touched, and a line about that turn with its number."""
         # a copy: the match goes on in this thread while the page draws
-        self._trio.run_sync_soon(self._show_turn, game, position.copy(), asdict(touched), note)
+        self._trio.run_sync_soon(self._show_turn, game, position.copy(), asdict(touched), note, number)
 
     def ask(self, game: Game, position: State) -> Reply:
         """Return ``("move", MOVE)`` with a legal move, ``("resign", None)`` or ``("leave", None)``."""
@@ -219,8 +219,8 @@ class PracticePage:
         self._person.show(game=about, result=None, more=False)
         self._person.show_board(game, position)
 
-    def _show_turn(self, game: Game, position: State, touched: dict[str, Any], note: str) -> None:
-        self._person.note(note)
+    def _show_turn(self, game: Game, position: State, touched: dict[str, Any], note: str, number: int) -> None:
+        self._person.note(note, number)
         self._person.show_board(game, position, touched)
 
     async def _ask(self, game: Game, position: State) -> None:

@@ -275,7 +275,7 @@ class TeamGame:
             after = state.copy()  # a copy: the position before the move is still shown
             after.play(move)
             match.state = after
-            self._person.note(f"You: {match.game.notation(move)}")
+            self._person.note(f"You: {match.game.notation(move)}", ask.move_number)
             self._person.show_board(match.game, after, touched_by(match.game, state, move))
             self._missed = None
             self._person.show(clock=self._clock(None, None), stalled=False)
@@ -288,7 +288,8 @@ class TeamGame:
         """Show the position of a question, with the opponent's last move if it leads there."""
         touched: dict[str, Any] = {}
         if ask.last_move is not None:
-            self._person.note(f"{match.start.opponent}: {_notation(match.game, ask.last_move)}")
+            move = _notation(match.game, ask.last_move)
+            self._person.note(f"{match.start.opponent}: {move}", ask.move_number - 1)
             if match.state is not None:
                 touched = touched_by(match.game, match.state, ask.last_move)
         match.state = state

@@ -13,6 +13,7 @@ let asked = 0; // the question that `picked` answers
 let turn = Promise.resolve(); // messages are sent in order
 let waiting = 0; // the picks that are sent or to be sent; until then a click does nothing
 let squares = []; // the buttons, row by row
+let turned = false; // the board, for the second player
 let focus = [0, 0];
 let word = null; // the word that was picked last, such as a colour: picked again for the next move
 
@@ -29,7 +30,7 @@ async function take(parts) {
   if (!state.game) return say(state.text || "Connecting …");
   if ("board" in parts && state.board) draw();
   if ("question" in parts) newQuestion(state.question);
-  if (parts.notes) at("notes").replaceChildren(...[...parts.notes].reverse().map((line) => h("li", {}, line)));
+  if (parts.notes) at("notes").replaceChildren(...parts.notes.map((line, n) => h("li", state.numbers[n] ? { value: state.numbers[n] } : { class: "plain" }, line)).reverse());
   show();
 }
 
@@ -39,6 +40,12 @@ async function newGame(game) {
     const answer = await fetch(`/look/${game.name}.json`);
     look = { ...(await answer.json()), game: game.name };
   }
+  const board = at("board");
+  board.before(at(`plate${1 - game.me}`));
+  board.after(at(`plate${game.me}`)); // one sits at the bottom
+  turned = game.me === 1;
+  board.classList.toggle("turned", turned);
+  squares = [];
   for (const player of [0, 1]) {
     const clockPlace = h("span", { class: "clock", id: `clock${player}` });
     at(`plate${player}`).replaceChildren(h("span", { class: "who" }, name(game.teams[player]), h("small", {}, ` ${game.players[player]}`)), clockPlace);
@@ -82,8 +89,8 @@ function buttons(board, box) {
       const button = h("button", { class: "square", type: "button", onclick: () => clicked(r, c) });
       button.dataset.row = r;
       button.dataset.column = c;
-      button.style.left = `${(100 * (100 * c - box.x)) / box.width}%`;
-      button.style.top = `${(100 * (100 * r - box.y)) / box.height}%`;
+      button.style[turned ? "right" : "left"] = `${(100 * (100 * c - box.x)) / box.width}%`;
+      button.style[turned ? "bottom" : "top"] = `${(100 * (100 * r - box.y)) / box.height}%`;
       button.style.width = `${10000 / box.width}%`;
       button.style.height = `${10000 / box.height}%`;
       button.addEventListener("focus", () => (focus = [r, c]));
@@ -114,6 +121,7 @@ function show() {
   at("resign").hidden = !mine;
   at("here").hidden = !state.stalled;
   at("next").hidden = !state.more;
+  at("rematch").hidden = !(result && game.rematch);
   if (result) say(`${result.won === true ? "You won" : result.won === false ? "You lost" : result.reason === "void" ? "The game is over" : "A draw"}: ${result.text}`);
   else if (state.ended) say("The game is over.");
   else if (mine) say(`Your turn: you are ${game.players[game.me]}.${picked.some(Array.isArray) ? " Pick the next square." : ""}`);
@@ -239,7 +247,8 @@ at("board").addEventListener("keydown", (event) => {
   const step = STEPS[event.key];
   if (!step) return;
   event.preventDefault();
-  const [row, column] = [focus[0] + step[0], focus[1] + step[1]];
+  const way = turned ? -1 : 1;
+  const [row, column] = [focus[0] + way * step[0], focus[1] + way * step[1]];
   if (squares[row] && squares[row][column]) {
     focus = [row, column];
     squares.flat().forEach((one) => (one.tabIndex = -1));
