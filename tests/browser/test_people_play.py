@@ -18,6 +18,7 @@ from tests.support.browser import (
     expect_text,
     no_sideways_scrolling,
     play_on,
+    squares,
 )
 from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
@@ -92,12 +93,6 @@ def test_a_reload_in_mid_game_resumes(stage: Stage, visitor: Visitor) -> None:
     assert squares(page) == before
     play_on(page, 1)
     assert squares(page) != before
-
-
-def squares(page: Any) -> list[str]:
-    """Return the names of all squares, which say what stands there."""
-    labels = page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
-    return [str(label) for label in labels]
 
 
 @pytest.mark.long

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.browser import PHONE, Visitor, barriers, expect_text, no_sideways_scrolling, play_on
-from tests.support.contests import make_contest, token_of
+from tests.support.browser import PHONE, Visitor, barriers, expect_text, log_in, no_sideways_scrolling, play_on
+from tests.support.contests import make_contest
 from tests.support.paced_contest import Stage
 
 if TYPE_CHECKING:
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from tests.support.processes import Programs
 
 EVENT = {"game": "pseudo_tonga", "options": {"size": 6}, "settings": {"legs": 1}}
-
-
-def log_in(page: Any, team: int) -> None:
-    page.get_by_label("Team id").fill(str(team))
-    page.get_by_label("Token").fill(token_of(team))
-    page.get_by_role("button", name="Log in").click()
 
 
 @pytest.mark.long

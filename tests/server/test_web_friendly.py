@@ -19,6 +19,7 @@ from getstep_server.config.contest import FRIENDLY_PORT, Contest
 from getstep_server.web.friendly_bots import FriendlyBots
 from getstep_server.web.friendly_game import FriendlySettings
 from getstep_server.web.http import Request, Response
+from getstep_server.web.kept import Keeper, KeptGame
 from getstep_server.web.people import People, _Place
 from getstep_server.web.person import Person
 from tests.support.contests import make_contest
@@ -86,7 +87,7 @@ async def match(bots: FriendlyBots, contest: Contest, *, team: int = 1, **change
     clicker = Clicker()
     await until(lambda: bots.is_free(team))
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(bots.play, clicker.person, team, settings(contest, **changed))
+        nursery.start_soon(bots.play, clicker.person, team, settings(contest, **changed), KeptGame({}))
         yield clicker
         nursery.cancel_scope.cancel()
 
@@ -109,6 +110,24 @@ async def test_a_person_and_a_bot_play_to_the_end(tmp_path: Path) -> None:
                 await until(lambda: clicker.result is not None)
             assert {True: "loss", False: "win", None: "draw"}[clicker.result["won"]] == message.result
             assert clicker.shown["game"]["teams"] == ["You", "Team 1"]
+
+
+async def test_a_match_goes_on_when_the_bot_has_come_back(tmp_path: Path) -> None:
+    """The page was started again: the bot had lost its connection, too."""
+    contest, clicker = make_contest(tmp_path, event={"game": "hop"}), Clicker()
+    turns = [{"player": 0, "move": [[2, 2], [2, 3]], "ms": 5.0}]
+    kept = KeptGame({"options": {}, "number": 7}, turns)
+    async with friendly(contest) as bots, trio.open_nursery() as nursery:
+        nursery.start_soon(bots.play, clicker.person, 1, settings(contest), kept)
+        await until(lambda: clicker.shown.get("text"))
+        assert not bots.is_free(1)
+        async with seated(port_of(bots), 1) as player:
+            start = await player.expect(Start)
+            assert (start.match, start.resumed, start.is_black) == (7, True, False)
+            question = await player.expect(GetStep)
+            assert (question.move_number, question.last_move) == (2, [[2, 2], [2, 3]])
+            assert clicker.shown["notes"] == ["You: 2,2-2,3"]
+        nursery.cancel_scope.cancel()
 
 
 async def test_the_contests_limit_and_the_other_side(tmp_path: Path) -> None:
@@ -293,7 +312,7 @@ async def page(contest: Contest, bots: FriendlyBots) -> AsyncIterator[People]:
         return Response(f"{template} {shown}".encode(), status=status)
 
     feed = SimpleNamespace(contest=contest, status=None, server_runs=False)
-    people = People(feed, render, lambda _: None, bots)  # type: ignore[arg-type]  # all of the feed that it needs
+    people = People(feed, render, lambda _: None, bots, Keeper())  # type: ignore[arg-type]  # all of the feed that it needs
     async with trio.open_nursery() as nursery:
         nursery.start_soon(people.run)
         await until(lambda: people._nursery is not None)
@@ -357,5 +376,5 @@ async def test_two_people_who_choose_the_same_bot_at_once(tmp_path: Path) -> Non
     async with friendly(contest) as bots, seated(port_of(bots), 1), match(bots, contest):
         await until(lambda: not bots.is_free(1))
         late = Clicker()
-        await bots.play(late.person, 1, settings(contest))
+        await bots.play(late.person, 1, settings(contest), KeptGame({}))
         assert "plays with somebody else" in late.result["text"]

@@ -24,6 +24,7 @@ from getstep_server.web import own_games
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
 from getstep_server.web.http import AnyResponse, Download, HostCheck, HttpServer, Request
+from getstep_server.web.kept import Keeper
 from getstep_server.web.own import Nonces, Sessions, signed_token
 from getstep_server.web.own_games import OwnTurns, own_turns
 from tests.old_contests.contests import unpack
@@ -216,6 +217,32 @@ def test_a_new_token_ends_the_sessions() -> None:
     key = sessions.open(team("secret-token"))
     assert sessions.team_of(key, {1: team("another-token")}) is None
     assert sessions.team_of(key, {}) is None
+
+
+async def test_the_next_page_knows_who_is_logged_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the keys nor the tokens are in its file."""
+    keeper, teams = Keeper(tmp_path), {1: team("secret-token")}
+    sessions, path = Sessions(lambda: 5.0, keeper), tmp_path / "logins.json"
+    key, closed = sessions.open(teams[1]), sessions.open(teams[1])
+    sessions.close(closed)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keeper.run)
+        while not path.exists():
+            await trio.sleep(0.01)  # a thread writes it
+        nursery.cancel_scope.cancel()
+    assert "secret-token" not in path.read_text()
+    assert key not in path.read_text()
+    assert path.stat().st_mode & 0o077 == 0
+    now = [1000.0]
+    later = Sessions(lambda: now[0], keeper)
+    later.take_up()
+    assert later.team_of(key, teams) is teams[1]
+    assert later.team_of(closed, teams) is None
+    assert later.team_of(key, {1: team("another-token")}) is None
+    now[0] += 8 * 3600 + 1
+    assert later.team_of(key, teams) is None
+    path.write_text('[{"key": 1}, 7]')
+    Sessions(keeper=keeper).take_up()
 
 
 @pytest.mark.skipif(NODE is None, reason=NEEDS_NODE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from getstep_server.programs.store import ProgramStore
 from getstep_server.storage.run_status import RunStatus
 from getstep_server.web.friendly_bots import FriendlyBots
 from getstep_server.web.http import Request, Response
+from getstep_server.web.kept import Keeper, hash_of
 from getstep_server.web.people import IDLE_SECONDS, People, _Place
 from getstep_server.web.person import Person, Refusal
 from getstep_server.web.sample_game import SampleGame, SampleSettings
@@ -46,14 +48,21 @@ ADA = Team(id=7, name="Ada", token="test-token-7")
 
 @asynccontextmanager
 async def peopled(
-    team: Team | None = None, status: RunStatus | None = None, folder: Path = Path("none")
+    team: Team | None = None,
+    status: RunStatus | None = None,
+    folder: Path = Path("none"),
+    keeper: Keeper | None = None,
 ) -> AsyncIterator[People]:
     """People at a page; their browsers are logged in for the team, if there is one."""
+    keeper = keeper or Keeper()
     contest = SimpleNamespace(events=(), teams={})
-    feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None, folder=folder)
+    live = SimpleNamespace(find=lambda _: None)
+    feed = SimpleNamespace(contest=contest, status=status, server_runs=status is not None, folder=folder, live=live)
     friendly = FriendlyBots(lambda: contest)  # type: ignore[arg-type,return-value]  # all that these tests need
-    people = People(feed, render, lambda _: team, friendly)  # type: ignore[arg-type]  # the same of the feed
+    people = People(feed, render, lambda _: team, friendly, keeper)  # type: ignore[arg-type]  # the same of the feed
     async with trio.open_nursery() as nursery:
+        people.take_up()
+        nursery.start_soon(keeper.run)
         nursery.start_soon(people.run)
         await trio.testing.wait_all_tasks_blocked()
         yield people
@@ -140,7 +149,7 @@ async def test_an_address_that_holds_its_share_displaces_nobody_else(autojump_cl
         assert (await answer(people, "/play/sample", HOP, address="10.0.0.1")).status == 503
         await trio.sleep(IDLE_SECONDS + 1)
         await begin(people, "10.0.0.1")
-        place = people._places[other.removeprefix("getstep_play=")]
+        place = people._places[hash_of(other.removeprefix("getstep_play="))]
         assert not place.over
 
 
@@ -171,6 +180,96 @@ async def test_a_game_ends_when_nobody_is_at_the_board(autojump_clock: MockClock
         await trio.sleep(118)
         assert (await answer(people, "/play/board", cookie=cookie)).status == 200
         await trio.sleep(245)
+        assert (await answer(people, "/play/board", cookie=cookie)).status == 303
+
+
+def of_browser(people: People, cookie: str) -> Person:
+    person = people.person(request("/play/events", cookie=cookie))
+    assert person is not None
+    return person
+
+
+async def asked(person: Person) -> None:
+    while not person.asked:
+        await trio.sleep(0.01)
+
+
+def kept_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("game-*")]
+
+
+async def test_a_game_goes_on_at_the_next_page_where_it_was(tmp_path: Path) -> None:
+    """The key of the cookie is in no file. A game that is left is in none, either."""
+    async with peopled(keeper=Keeper(tmp_path)) as people:
+        cookie = await begin(people, game="linkage", me="1")
+        other = await begin(people)
+        person = of_browser(people, cookie)
+        await asked(person)
+        person.play(person._parts["question"]["id"], ["R", *first_domino(person)])
+        await asked(person)
+        before = dict(person._parts)
+        assert (before["numbers"], len(before["notes"])) == ([1, 2, 3], 3)
+        await answer(people, "/play/leave", {"x": "y"}, cookie=other)
+        while len(kept_in(tmp_path)) > 1 or (tmp_path / kept_in(tmp_path)[0]).read_bytes().count(b"\n") < 4:
+            await trio.sleep(0.01)  # a thread writes them
+    assert cookie.partition("=")[2] not in "".join([*kept_in(tmp_path), *texts(tmp_path)])
+    async with peopled(keeper=Keeper(tmp_path)) as people:
+        assert (await answer(people, "/play/board", cookie="getstep_play=guessed")).status == 303
+        person = of_browser(people, cookie)
+        await asked(person)
+        assert {key: person._parts[key] for key in ("board", "notes", "numbers", "game")} == {
+            key: before[key] for key in ("board", "notes", "numbers", "game")
+        }
+        assert person._parts["clock"]["running"] == 1
+        person.play(person._parts["question"]["id"], ["R", *first_domino(person)])
+        await asked(person)
+        assert person._parts["numbers"] == [1, 2, 3, 4, 5]
+
+
+def texts(folder: Path) -> list[str]:
+    return [path.read_text() for path in folder.iterdir()]
+
+
+def first_domino(person: Person) -> list[tuple[int, int]]:
+    question = person._question
+    assert question is not None
+    return next(list(map(tuple, move[1:])) for move in question.state.legal_moves() if move[0] == "R")
+
+
+@pytest.mark.parametrize("spoilt", [b"{}\n", b"no json\n", b'{"kind":"sample","form":{},"team":null}\n', b""])
+async def test_a_kept_game_of_another_version_is_forgotten(tmp_path: Path, spoilt: bytes) -> None:
+    name = tmp_path / f"game-{hash_of('k' * 32)}.jsonl"
+    name.write_bytes(spoilt)
+    async with peopled(keeper=Keeper(tmp_path)) as people:
+        assert (await answer(people, "/play/board", cookie="getstep_play=" + "k" * 32)).status == 303
+        while name.exists():
+            await trio.sleep(0.01)
+
+
+async def test_a_game_that_nobody_was_at_is_forgotten(tmp_path: Path) -> None:
+    async with peopled(keeper=Keeper(tmp_path)) as people:
+        cookie = await begin(people)
+        while not kept_in(tmp_path):
+            await trio.sleep(0.01)
+    (name,) = kept_in(tmp_path)
+    os.utime(tmp_path / name, (1.7e9, 1.7e9))
+    async with peopled(keeper=Keeper(tmp_path)) as people:
+        assert (await answer(people, "/play/board", cookie=cookie)).status == 303
+        while kept_in(tmp_path):
+            await trio.sleep(0.01)
+
+
+async def test_a_game_for_a_team_goes_on_for_that_team_only(tmp_path: Path) -> None:
+    """The browser must still be logged in for it."""
+    async with peopled(ADA, NOBODY, keeper=Keeper(tmp_path)) as people:
+        cookie = dict((await answer(people, "/play/team", {"x": "y"})).headers)["Set-Cookie"].partition(";")[0]
+        while not kept_in(tmp_path):
+            await trio.sleep(0.01)
+    async with peopled(ADA, NOBODY, keeper=Keeper(tmp_path)) as people:
+        assert (await answer(people, "/play/board", cookie=cookie)).status == 200
+        assert (await answer(people, "/play/team", {"x": "y"})).status == 409  # its one seat is taken
+    other = Team(id=8, name="Blaise", token="test-token-8")
+    async with peopled(other, NOBODY, keeper=Keeper(tmp_path)) as people:
         assert (await answer(people, "/play/board", cookie=cookie)).status == 303
 
 

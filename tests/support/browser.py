@@ -6,6 +6,7 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support.contests import token_of
 from tests.support.patience import PATIENCE_SECONDS
 
 PHONE, LAPTOP, WALL = (360, 740), (1366, 768), (1920, 1080)
@@ -163,3 +164,16 @@ def play_on(page: Any, turns: int = 10**6) -> str:
     said, is_done = page.evaluate(PLAY_ON, [turns, 1000 * PATIENCE_SECONDS])
     assert is_done, said
     return str(said)
+
+
+def squares(page: Any) -> list[str]:
+    """Return the names of all squares, which say what stands there."""
+    labels = page.locator(".square").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    return [str(label) for label in labels]
+
+
+def log_in(page: Any, team: int) -> None:
+    """Log in for a team on the page Your team, by its token in the tests."""
+    page.get_by_label("Team id").fill(str(team))
+    page.get_by_label("Token").fill(token_of(team))
+    page.get_by_role("button", name="Log in").click()

@@ -36,6 +36,7 @@ from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .host import HostConsole
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
+from .kept import Keeper
 from .metrics import Metrics
 from .own import TeamArea
 from .parts import Overview, notices_answer
@@ -126,12 +127,20 @@ class App:
         feed: the contest.
         tables: returns the current tables.
         steering: the steps of a reveal, if the host steers one here.
+        keeper: keeps logins and games for a page that is started again; by default none are kept.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables], steering: Steering | None = None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        tables: Callable[[], PageTables],
+        steering: Steering | None = None,
+        keeper: Keeper | None = None,
+    ) -> None:
         self.feed = feed
         self.tables = tables
         self.steering = steering
+        self.keeper = keeper or Keeper()
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
         self.host = HostConsole(feed, self.render)
@@ -139,9 +148,9 @@ class App:
         self.metrics = Metrics(feed, self.api)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
-        self.own = TeamArea(feed, self.render)
+        self.own = TeamArea(feed, self.render, self.keeper)
         self.friendly = FriendlyBots(lambda: feed.contest)
-        self.people = People(feed, self.render, self.own.team_of, self.friendly)
+        self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
         self._templates = template_environment("getstep_server.web")
         self._pairs: dict[tuple[int, int], Response] = {}
         self._pairs_at = 0

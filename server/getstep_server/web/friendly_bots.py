@@ -22,9 +22,13 @@ from getstep_server.net.seat import Seat
 from getstep_server.net.wire_connection import FriendlyConnection
 
 from .friendly_game import BotMailbox, FriendlyGame, FriendlySettings
+from .kept import KeptGame
 from .listener import first_free
 from .person import Person
 from .person_game import play_game
+
+RETURN_SECONDS = 30.0
+"""The longest wait for a bot whose match goes on: it connects again after pauses of some seconds."""
 
 CONTEST_SECONDS = 1.0
 """The interval at which new teams get a seat."""
@@ -104,15 +108,23 @@ class FriendlyBots:
     def _is_connected(self, team: int) -> bool:
         return team in self._seats and self._seats[team][0].connected
 
-    async def play(self, person: Person, team: int, settings: FriendlySettings) -> None:
-        """Play a match of a person against the bot of a team; say so if it is no longer free."""
+    async def play(self, person: Person, team: int, settings: FriendlySettings, kept: KeptGame) -> None:
+        """Play a match of a person against the bot of a team; say so if it is no longer free.
+
+        If the match has begun before, the bot has lost its connection, too: wait for it.
+        """
+        if kept.turns:
+            person.show(text="Waiting for the bot to come back.")
+            with trio.move_on_after(RETURN_SECONDS):
+                while not self.is_free(team):
+                    await trio.sleep(0.1)  # the poller of the bots tells nobody
         if not self.is_free(team):
             person.show(text=None, result={"won": None, "text": GONE, "reason": "void"})
             return
         async with self._held(team) as (seat, mailbox):
             self._played += 1
             lag = self._contest().lag
-            game = FriendlyGame(person, settings, seat, mailbox, self._played, lag)
+            game = FriendlyGame(person, settings, seat, mailbox, self._played, lag, kept)
             await play_game(person, game)
 
     @asynccontextmanager

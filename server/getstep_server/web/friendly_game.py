@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import trio
 
 from getstep import referee
-from getstep.referee import STALLED_MISSES, FaultCode
+from getstep.referee import STALLED_MISSES
 from getstep.referee.answers import answered
 from getstep.wire import End, Start, Step
 from getstep_engines import Player, TimeControl
@@ -22,15 +22,9 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.errors import BotFailed
 from getstep_server.net.seat import ProtocolViolation, Received, Seat
 
+from .kept import KeptGame
 from .person import Person
 from .person_game import BOT_SECONDS, PATIENT, PersonGame, milliseconds
-
-FAULT_WORDS = {
-    FaultCode.MISSED_LIMIT: "missed the limit",
-    FaultCode.RAISED: "raised an exception",
-    FaultCode.MALFORMED_ANSWER: "sent a malformed answer",
-    FaultCode.ILLEGAL_MOVE: "made an illegal move",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +73,7 @@ class FriendlyGame(PersonGame):
         mailbox: where the answers of the bot arrive.
         number: of the match.
         lag: the network allowance in seconds, added to each limit of the bot.
+        kept: keeps the game.
     """
 
     def __init__(
@@ -89,17 +84,20 @@ class FriendlyGame(PersonGame):
         mailbox: BotMailbox,
         number: int,
         lag: float,
+        kept: KeptGame,
     ) -> None:
         event = settings.event
         title = f"Friendly match, {event.game.title}"
         control = PATIENT if settings.patient else event.time_control
-        options = event.game.draw(event.options, random.random)
-        super().__init__(person, event.game, options, settings.me, control, seat.team.name, title)
+        if "options" not in kept.about:
+            kept.note(options=event.game.draw(event.options, random.random), number=number)
+        options = kept.about["options"]
+        super().__init__(person, event.game, options, settings.me, control, seat.team.name, title, kept)
         self._patient = settings.patient
         self._options = options
         self._seat = seat
         self._mailbox = mailbox
-        self._number = number
+        self._number: int = kept.about["number"]
         self._lag = lag
 
     async def run(self) -> None:
@@ -137,7 +135,7 @@ class FriendlyGame(PersonGame):
             time_kind=control.kind,
             time_ms=round(control.seconds * 1000),
             lag_ms=round(self._lag * 1000),
-            resumed=False,
+            resumed=bool(self._kept.turns),
             increment_ms=round(control.increment * 1000) or None,  # nil means "no increment" in protocol.md
             friendly=True,
         )
@@ -186,5 +184,5 @@ class FriendlyGame(PersonGame):
 
     def _show_bots_fault(self, turn: referee.Turn) -> None:
         """Show the fault to the person, and tell the bot. An exception's text is for the bot's author only."""
-        self._show_fault(f"{self._bot_name} {FAULT_WORDS[turn['fault']]}")
+        self._show_fault(turn)
         self._seat.penalize(turn["fault"], referee.penalty_text(self._state, turn))

@@ -16,8 +16,8 @@ seen the signature on the network cannot use it again.
 
 *A session is a random key in a cookie.* Pages, downloads and forms are ordinary requests, to which a script cannot
 add a header. ``HttpOnly`` keeps the key from scripts; ``SameSite=Strict`` and the check of ``Origin`` keep it from
-other sites. Sessions are in memory only. They end with this process, with a new token of the team, after
-TEAM_SESSION_SECONDS, and when a team has more than TEAM_SESSIONS of them.
+other sites. Hashes of the keys are kept in a file, so a page that dies logs nobody out. Sessions end with a new
+token of the team, after TEAM_SESSION_SECONDS, and when a team has more than TEAM_SESSIONS of them.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
 
 import trio
-from msgspec import to_builtins
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import asdict, replace
 
 from getstep.wire import canonical_token, prove_server, sign_page_login
 from getstep_server.config.contest import Team
@@ -49,6 +51,7 @@ from .analyses import Analyses
 from .challenges import ChallengeForm
 from .feed import Feed
 from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
+from .kept import Keeper, hash_of
 from .own_games import OwnGames
 from .questions import QuestionForm
 from .submissions import Submissions
@@ -116,23 +119,45 @@ def signed_token(team: Team | None, nonce: str, mac: str) -> str | None:
     return fitting[0] if known and fitting else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(Struct, frozen=True):
+    """A login. ``proof`` is a hash of the key and the team's token: with another token the login is void.
+
+    ``until`` is monotonic; in the file it is the time of day, in seconds since the epoch.
+    """
+
+    key: str
     team: int
-    token: str
+    proof: str
     until: float
 
 
 class Sessions:
-    """The browsers that are logged in, by the key in their cookie.
+    """The browsers that are logged in, by the hash of the key in their cookie.
 
     Args:
         clock: monotonic, in seconds.
+        keeper: keeps them for a page that is started again.
     """
 
-    def __init__(self, clock: Callable[[], float] = trio.current_time) -> None:
+    def __init__(self, clock: Callable[[], float] = trio.current_time, keeper: Keeper | None = None) -> None:
         self._clock = clock
+        self._keeper = keeper or Keeper()
         self._sessions: dict[str, _Session] = {}  # the oldest first
+
+    def take_up(self) -> None:
+        """Take up the logins that were kept."""
+        now, passed = self._clock(), time.time()
+        for fields in self._keeper.logins():
+            with suppress(ValidationError):
+                one = convert(fields, _Session)
+                left = min(one.until - passed, TEAM_SESSION_SECONDS)
+                self._sessions[one.key] = replace(one, until=now + left)
+
+    def _keep(self) -> None:
+        offset = time.time() - self._clock()
+        self._keeper.keep_logins(
+            [asdict(replace(one, until=one.until + offset)) for one in self._sessions.values()]
+        )
 
     def open(self, team: Team) -> str:
         """Log a browser in, and return its key. If the team has too many sessions, the oldest ends."""
@@ -142,20 +167,27 @@ class Sessions:
         for key in own[: max(0, len(own) + 1 - TEAM_SESSIONS)]:  # the oldest first, to make room for one more
             del self._sessions[key]
         key = secrets.token_urlsafe(24)
-        self._sessions[key] = _Session(team.id, team.token, now + TEAM_SESSION_SECONDS)
+        until = now + TEAM_SESSION_SECONDS
+        self._sessions[hash_of(key)] = _Session(hash_of(key), team.id, _proof(key, team), until)
+        self._keep()
         return key
 
     def team_of(self, key: str, teams: Mapping[int, Team]) -> Team | None:
         """Return the team of a session; None if there is none, or the team has another token by now."""
-        session = self._sessions.get(key)
+        session = self._sessions.get(hash_of(key)) if key else None
         if session is None or session.until <= self._clock():
             return None
         team = teams.get(session.team)
-        return team if team is not None and team.token == session.token else None
+        return team if team is not None and _proof(key, team) == session.proof else None
 
     def close(self, key: str) -> None:
         """Log a browser out."""
-        self._sessions.pop(key, None)
+        if self._sessions.pop(hash_of(key), None) is not None:
+            self._keep()
+
+
+def _proof(key: str, team: Team) -> str:
+    return hash_of(f"{key} {team.token}")
 
 
 JSON_LINES = "application/jsonl"
@@ -176,13 +208,14 @@ class TeamArea:
     Args:
         feed: the contest.
         render: makes a page from a template.
+        keeper: keeps logins for a page that is started again.
     """
 
-    def __init__(self, feed: Feed, render: Callable[..., Response]) -> None:
+    def __init__(self, feed: Feed, render: Callable[..., Response], keeper: Keeper) -> None:
         self._feed = feed
         self._render = render
         self._nonces = Nonces()
-        self._sessions = Sessions()
+        self.sessions = Sessions(keeper=keeper)
         self._limiter = LoginLimiter()
         self._delayed: set[tuple[str, int | None]] = set()
         """The addresses and teams for which the answer to a wrong login waits; at most one for each connection."""
@@ -194,7 +227,7 @@ class TeamArea:
 
     def team_of(self, request: Request) -> Team | None:
         """Return the team for which the browser is logged in; None if it is not."""
-        return self._sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
+        return self.sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
 
     def body_limit(self, request: Request) -> int | Upload | Response:
         """Return the size that the body of a request may have: only a program of a logged-in team is long."""
@@ -295,8 +328,8 @@ class TeamArea:
         if not self._limiter.allow_login(team.id):
             return _refusal(429, "Your team logs in too often. Wait some seconds.")
         self._nonces.spend(nonce)
-        self._sessions.close(request.cookie(COOKIE))
-        key, asked = self._sessions.open(team), form.get("client_nonce", "")
+        self.sessions.close(request.cookie(COOKIE))
+        key, asked = self.sessions.open(team), form.get("client_nonce", "")
         proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
         return Response(encode(proof), JSON, headers=(_cookie(key),))
 
@@ -337,7 +370,7 @@ class TeamArea:
 
     async def logout(self, request: Request) -> AnyResponse:
         """Log a browser out."""
-        self._sessions.close(request.cookie(COOKIE))
+        self.sessions.close(request.cookie(COOKIE))
         return redirect("/own", _cookie("", "; Max-Age=0"))
 
 

@@ -1,8 +1,8 @@
 """The requests of people who play: against a sample bot, a friendly match, or for a team in the contest.
 
-A browser has a cookie with a random key to its `Person`, which is kept in memory only. A reload shows the same
-board. Only forms and scripts of this page may change anything: other sites are refused by their ``Origin``, and the
-cookie is not sent with their requests.
+A browser has a cookie with a random key to its `Person`. A reload shows the same board, and a page that was started
+again takes up a game when its browser comes back (`kept`). Only forms and scripts of this page may change anything:
+other sites are refused by their ``Origin``, and the cookie is not sent with their requests.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import secrets
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import count
 from typing import ClassVar, TypeAlias
 
 import trio
 
-from getstep_engines import GAMES, Game, Player
+from getstep_engines import GAMES, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import FRIENDLY_PORT, Team
 from getstep_server.config.event import ContestEvent
@@ -36,6 +36,7 @@ from .feed import Feed
 from .friendly_bots import GONE, FriendlyBots
 from .friendly_game import FriendlySettings
 from .http import AnyResponse, Request, Response, problem, redirect
+from .kept import TOUCH_SECONDS, Keeper, KeptGame, hash_of
 from .own_games import program_in_use
 from .person import Person
 from .person_game import PATIENT, play_game
@@ -43,6 +44,8 @@ from .sample_game import SampleGame, SampleSettings
 from .team_game import ServerAddress, play_for_team
 
 Render: TypeAlias = Callable[..., Response]
+Play: TypeAlias = Callable[[Person, KeptGame], Awaitable[None]]
+"""Plays a game to its end."""
 
 BOTS = {
     "random_bot": "random: any legal move",
@@ -82,25 +85,44 @@ class People(Boards):
         render: makes a page from a template.
         team_of: returns the team for which a browser is logged in.
         friendly: the bots that play friendly matches.
+        keeper: keeps the games for a page that is started again.
     """
 
     def __init__(
-        self, feed: Feed, render: Render, team_of: Callable[[Request], Team | None], friendly: FriendlyBots
+        self,
+        feed: Feed,
+        render: Render,
+        team_of: Callable[[Request], Team | None],
+        friendly: FriendlyBots,
+        keeper: Keeper,
     ) -> None:
         self._feed = feed
         self._render = render
         self._team_of = team_of
         self._friendly = friendly
+        self._keeper = keeper
         self._places: dict[str, _Place] = {}
+        """By the hash of the key in the cookie."""
+        self._kept: dict[str, KeptGame] = {}
+        """The games of the page before this one whose browsers have not come back yet."""
         self._thinking = trio.CapacityLimiter(MOST_THINKING)
         self._nursery: trio.Nursery | None = None
 
     async def run(self) -> None:
         """Play the games until cancelled."""
         async with trio.open_nursery() as self._nursery:
-            while True:
+            for second in count(1):
                 await trio.sleep(1)  # a person who leaves says nothing
                 self._forget()
+                if second % TOUCH_SECONDS == 0:
+                    self._touch()
+                if second == PERSON_AWAY_SECONDS:
+                    for key in list(self._kept):
+                        self._drop(key)
+
+    def take_up(self) -> None:
+        """Take up the games that were kept; each goes on when its browser comes back."""
+        self._kept = self._keeper.games()
 
     def person(self, request: Request) -> Person | None:
         """Return the person whose game this browser has; None if it has none."""
@@ -151,13 +173,14 @@ class People(Boards):
             return self.start(request, text="Choose a game, a bot and a side.", status=400)
         if not self._has_room(request, "sample", MAX_SAMPLE_GAMES, MAX_SAMPLE_GAMES_PER_ADDRESS):
             return self.start(request, text=_FULL, status=503)
-        return self._begin(request, "sample", self._sample_game(game, bot, form), form)
+        return self._begin(request, "sample", self._sample_game(form), form)
 
-    def _sample_game(self, game: Game, bot: str, form: dict[str, str]) -> Callable[[Person], Awaitable[None]]:
+    def _sample_game(self, form: Mapping[str, str]) -> Play:
+        game, bot = GAMES[form["game"]], form["bot"]
         control = game.time_control if form.get("time") == "contest" else PATIENT
         me: Player = 0 if form["me"] == "0" else 1
         settings = SampleSettings(game, bot, sample_bots()[bot], me, control)
-        return lambda person: play_game(person, SampleGame(person, settings, self._thinking))
+        return lambda person, kept: play_game(person, SampleGame(person, settings, self._thinking, kept))
 
     def friendly(self, request: Request) -> AnyResponse:
         """Begin a friendly match against the bot of a team."""
@@ -176,9 +199,12 @@ class People(Boards):
             return self.start(request, text=text, status=409)
         if not self._has_room(request, "friendly", MAX_FRIENDLY_GAMES, MAX_FRIENDLY_GAMES_PER_ADDRESS):
             return self.start(request, text="Too many people play friendly matches on this page.", status=503)
+        return self._begin(request, "friendly", self._friendly_game(form), form)
+
+    def _friendly_game(self, form: Mapping[str, str]) -> Play:
+        event = self._feed.contest.event(int(form["event"]))
         settings = FriendlySettings(event, 0 if form["me"] == "0" else 1, form.get("time") != "contest")
-        play = partial(self._friendly.play, team=team.id, settings=settings)
-        return self._begin(request, "friendly", play, form)
+        return lambda person, kept: self._friendly.play(person, int(form["team"]), settings, kept)
 
     def _friendly_events(self) -> list[ContestEvent]:
         """Return the events whose games a person can play by clicking."""
@@ -209,8 +235,10 @@ class People(Boards):
             return self.start(request, text=text, status=409)
         if not self._has_room(request, "team", MAX_TEAM_PLAYERS, MAX_TEAM_PLAYERS):
             return self.start(request, text="Too many people play for their teams on this page.", status=503)
-        play = partial(play_for_team, team=team, address=self._address)
-        return self._begin(request, "team", play, request.form(), team.id)
+        return self._begin(request, "team", self._team_game(team), request.form(), team.id)
+
+    def _team_game(self, team: Team) -> Play:
+        return lambda person, _: play_for_team(person, team, self._address, self._feed.live.find)
 
     def _connected(self, team: Team) -> int:
         """Return how many bots or people of a team are connected to the contest."""
@@ -263,7 +291,7 @@ class People(Boards):
         self,
         request: Request,
         kind: str,
-        play: Callable[[Person], Awaitable[None]],
+        play: Play,
         form: dict[str, str],
         team: int | None = None,
     ) -> AnyResponse:
@@ -274,29 +302,65 @@ class People(Boards):
         self._forget()
         # 192 bits: the key is all that proves whose game it is
         place, key = _Place(Person(), kind, request.address, form, team), secrets.token_urlsafe(24)
-        self._places[key] = place
-        self._nursery.start_soon(self._play, place, play)
+        about = {"kind": kind, "form": form, "team": team}
+        self._start(hash_of(key), place, play, self._keeper.keep_game(hash_of(key), about))
         cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
         return redirect("/play/board", ("Set-Cookie", cookie))
 
-    async def _play(self, place: _Place, play: Callable[[Person], Awaitable[None]]) -> None:
+    def _start(self, key: str, place: _Place, play: Play, kept: KeptGame) -> None:
+        assert self._nursery is not None  # noqa: S101 - the callers know
+        self._places[key] = place
+        self._nursery.start_soon(self._play, key, place, play, kept)
+
+    async def _play(self, key: str, place: _Place, play: Play, kept: KeptGame) -> None:
         """Play a game. Whatever fails in it, the page and the other games go on."""
         try:
             with place.scope:
-                await play(place.person)
+                await play(place.person, kept)
         except Exception:  # a broken game must not end the page
             traceback.print_exc(file=sys.stderr)
             place.person.show(result={"won": None, "text": _FAILED, "reason": "void"})
         finally:
             place.over = True
+        # not if the page ends: then the game goes on with the next one
+        self._keeper.forget_game(key)
 
     def _place(self, request: Request) -> _Place | None:
-        return self._places.get(request.cookie(_COOKIE))
+        key = hash_of(request.cookie(_COOKIE))
+        if key in self._kept and self._nursery is not None:
+            self._go_on(key, request)
+        return self._places.get(key)
+
+    def _go_on(self, key: str, request: Request) -> None:
+        """Begin a game again that a page before this one has begun; forget it if that is not possible."""
+        kept, team = self._kept.pop(key), self._team_of(request)
+        try:
+            kind, form, number = kept.about["kind"], dict(kept.about["form"]), kept.about["team"]
+            if kind == "team" and team is not None and team.id == number:
+                play = self._team_game(team)
+            else:
+                play = {"sample": self._sample_game, "friendly": self._friendly_game}[kind](form)
+        except (LookupError, TypeError, ValueError):  # of another version, or no longer logged in
+            self._drop(key)
+            return
+        # an answer to a question of the page before must not be taken for one to a new question
+        person = Person(secrets.randbelow(10**8))
+        self._start(key, _Place(person, kind, request.address, form, number), play, kept)
 
     def _end(self, request: Request) -> None:
-        place = self._places.pop(request.cookie(_COOKIE), None)
+        place = self._places.pop(hash_of(request.cookie(_COOKIE)), None)
         if place is not None:
             place.scope.cancel()
+
+    def _drop(self, key: str) -> None:
+        self._kept.pop(key, None)
+        self._keeper.forget_game(key)
+
+    def _touch(self) -> None:
+        """Note which games go on."""
+        for key, place in self._places.items():
+            if not place.over:
+                self._keeper.touch_game(key)
 
     def _forget(self) -> None:
         """Forget finished games that nobody looks at any more, and the oldest ones if there are too many."""

@@ -47,7 +47,13 @@ class _Question:
 
 
 class Person:
-    def __init__(self) -> None:
+    """A person at a board.
+
+    Args:
+        asked: the number before that of the first question.
+    """
+
+    def __init__(self, asked: int = 0) -> None:
         self.topic = Topic(dict)
         self.active = trio.Event()
         """Set when the person has done something; a game that waits for it puts a new event here."""
@@ -56,7 +62,7 @@ class Person:
         self._parts: dict[str, Any] = {"question": None, "result": None, "notes": [], "clock": None, "board": None}
         self._notes: deque[tuple[str, int]] = deque(maxlen=NOTES)
         self._question: _Question | None = None
-        self._count = 0
+        self._count = asked
         self.last_seen = trio.current_time()
 
     @property

@@ -14,11 +14,12 @@ from typing import Any
 import trio
 
 from getstep import referee
-from getstep.referee import MatchState
-from getstep_engines import Game, Player, TimeControl
+from getstep.referee import FaultCode, MatchState
+from getstep_engines import Game, Player, State, TimeControl
 from getstep_server.errors import BotFailed
 from getstep_server.limits import PERSON_AWAY_SECONDS
 
+from .kept import KeptGame
 from .person import RESIGNED, Person, clock_json, touched_by
 
 LAG_SECONDS = 0.5
@@ -31,6 +32,14 @@ BOT_SECONDS = 10.0
 """The longest time for a move of a bot against a person who has chosen `PATIENT`."""
 
 
+FAULT_WORDS = {
+    FaultCode.MISSED_LIMIT: "missed the limit",
+    FaultCode.RAISED: "raised an exception",
+    FaultCode.MALFORMED_ANSWER: "sent a malformed answer",
+    FaultCode.ILLEGAL_MOVE: "made an illegal move",
+}
+
+
 class PersonGame(ABC):
     """One game. A subclass knows the bot.
 
@@ -41,6 +50,7 @@ class PersonGame(ABC):
         control: the time control.
         bot: the name of the person's opponent.
         title: of the page; by default the game's.
+        kept: keeps the turns; the game goes on after those that it has.
     """
 
     def __init__(
@@ -52,6 +62,7 @@ class PersonGame(ABC):
         control: TimeControl,
         bot: str,
         title: str = "",
+        kept: KeptGame | None = None,
     ) -> None:
         self._person = person
         self._me = me
@@ -60,6 +71,7 @@ class PersonGame(ABC):
         self._title = title or game.title
         # the lag of a person at this page is in `LAG_SECONDS`
         self._state = MatchState(game, options, control, 0.0)
+        self._kept = kept or KeptGame({})
 
     @abstractmethod
     def _playing(self) -> AbstractAsyncContextManager[None]:
@@ -90,6 +102,7 @@ class PersonGame(ABC):
             }
         )
         person.show_board(game, state.state)
+        self._resume()
         async with self._playing():
             while state.outcome is None:
                 if state.state.to_move == self._me:
@@ -102,6 +115,21 @@ class PersonGame(ABC):
             clock=self.stopped_clock(),
             result={"won": won, "text": outcome.detail, "reason": str(outcome.reason).replace("_", " ")},
         )
+
+    def _resume(self) -> None:
+        """Play the turns that were kept.
+
+        Raises:
+            WrongTurn: they do not fit the rules.
+        """
+        state = self._state
+        for turn in self._kept.turns:
+            number, before = state.move_number, state.state.copy()  # a copy: `apply` changes the state
+            state.apply(turn)
+            if "move" in turn:
+                self._show_move(turn, number, before)
+            elif "fault" in turn:
+                self._tell_fault(turn)
 
     # --- the person's turn ---
 
@@ -121,7 +149,7 @@ class PersonGame(ABC):
             # A person who does not click may have left.
             turn = referee.missed(state, limit, timing, away=True)
             if "fault" in turn:
-                self._show_fault("You missed the limit")
+                self._show_fault(turn)
         else:
             self._play(move, timing)
 
@@ -129,22 +157,36 @@ class PersonGame(ABC):
 
     def _play(self, move: Any, timing: referee.Timing) -> referee.Turn:
         """Decide a turn that was answered by a move; show it if it is legal."""
-        state, person = self._state, self._person
-        player, number = state.state.to_move, state.move_number
-        before = state.state.copy()  # a copy: `moved` applies the move
+        state = self._state
+        number, before = state.move_number, state.state.copy()  # a copy: `moved` applies the move
         turn = referee.moved(state, move, timing)
         if "move" in turn:
-            who = "You" if player == self._me else self._bot_name
-            person.note(f"{who}: {state.game.notation(move)}", number)
-            person.show_board(state.game, state.state, touched_by(state.game, before, move))
-            self._note_passes()
+            self._keep(turn)
+            self._show_move(turn, number, before)
         return turn
 
-    def _show_fault(self, what: str) -> None:
-        """Show a turn with the game's penalty."""
-        self._person.note(f"{what}: {self._state.game.penalty}.")
-        self._person.show_board(self._state.game, self._state.state)
+    def _show_fault(self, turn: referee.Turn) -> None:
+        """Keep a turn with the game's penalty, and show it."""
+        self._keep(turn)
+        self._tell_fault(turn)
+
+    def _keep(self, turn: referee.Turn) -> None:
+        self._kept.add([turn, *({"player": player, "pass": True} for player in self._state.state.passed)])
+
+    def _show_move(self, turn: Mapping[str, Any], number: int, before: State) -> None:
+        game, position, move = self._state.game, self._state.state, turn["move"]
+        self._person.note(f"{self._who(turn)}: {game.notation(move)}", number)
+        self._person.show_board(game, position, touched_by(game, before, move))
         self._note_passes()
+
+    def _tell_fault(self, turn: Mapping[str, Any]) -> None:
+        game = self._state.game
+        self._person.note(f"{self._who(turn)} {FAULT_WORDS[turn['fault']]}: {game.penalty}.")
+        self._person.show_board(game, self._state.state)
+        self._note_passes()
+
+    def _who(self, turn: Mapping[str, Any]) -> str:
+        return "You" if turn["player"] == self._me else self._bot_name
 
     def _note_passes(self) -> None:
         for player in self._state.state.passed:

@@ -19,6 +19,7 @@ from getstep_server.children.parent import until_parent_ends
 from .app import App
 from .feed import Feed
 from .http import HostCheck, HttpServer
+from .kept import KEPT_FOLDER, Keeper
 from .listener import open_page_listener
 from .reveal import Steering
 from .tables import PageTables, page_tables
@@ -85,6 +86,7 @@ async def serve(
     *,
     until: Callable[[], Awaitable[object]] = trio.sleep_forever,
     reveal: Callable[[Feed], Steering] | None = None,
+    keep: bool = False,
 ) -> None:
     """Serve the page of a contest until ``until`` returns.
 
@@ -93,6 +95,7 @@ async def serve(
         listener: a listening socket.
         until: waits for the end.
         reveal: makes the steps by which the host reveals the results of a freeze.
+        keep: keep logins and games in files, and take up those of a page that has died.
 
     Raises:
         ConfigError, StoreError, RecordError: the contest cannot be read.
@@ -100,7 +103,10 @@ async def serve(
     feed = Feed(folder)
     tables = TableMaker(feed)
     tables.reset()
-    app = App(feed, tables, None if reveal is None else reveal(feed))
+    keeper = Keeper(feed.contest.running / KEPT_FOLDER) if keep else Keeper()
+    app = App(feed, tables, None if reveal is None else reveal(feed), keeper)
+    app.own.sessions.take_up()
+    app.people.take_up()
     server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
     app.metrics.server = server
     listener.setblocking(False)
@@ -121,6 +127,7 @@ async def serve(
         nursery.start_soon(tables.run)
         nursery.start_soon(_refresh, app)
         nursery.start_soon(app.api.log.run)
+        nursery.start_soon(keeper.run)
         nursery.start_soon(app.people.run)
         nursery.start_soon(app.own.submissions.run)
         nursery.start_soon(app.own.analyses.run)
@@ -159,4 +166,4 @@ def main() -> None:
 
 
 async def _main(folder: Path, listener: socket.socket) -> None:
-    await serve(folder, listener, until=_parent_ends)
+    await serve(folder, listener, until=_parent_ends, keep=True)

@@ -15,6 +15,7 @@ from getstep_engines import Game, Player, TimeControl
 from getstep_server.bot_runner.sample_bots import SampleBot
 from getstep_server.errors import BotFailed
 
+from .kept import KeptGame
 from .person import Person
 from .person_game import BOT_SECONDS, PersonGame, milliseconds
 
@@ -37,10 +38,17 @@ class SampleGame(PersonGame):
         person: at the board.
         settings: what the person has chosen.
         thinking: the bots that think at the same time.
+        kept: keeps the game.
     """
 
-    def __init__(self, person: Person, settings: SampleSettings, thinking: trio.CapacityLimiter) -> None:
-        super().__init__(person, settings.game, {}, settings.me, settings.control, settings.bot)
+    def __init__(
+        self,
+        person: Person,
+        settings: SampleSettings,
+        thinking: trio.CapacityLimiter,
+        kept: KeptGame | None = None,
+    ) -> None:
+        super().__init__(person, settings.game, {}, settings.me, settings.control, settings.bot, kept=kept)
         self._file = settings.file
         self._thinking = thinking
         self._bot: SampleBot
@@ -63,8 +71,7 @@ class SampleGame(PersonGame):
             timing = {"ms": milliseconds(trio.current_time() - began)}
         if limit <= 0 or scope.cancelled_caught:
             await bot.stop()
-            referee.missed(state, limit, timing)
-            self._show_fault(f"{self._bot_name} missed the limit")
+            self._show_fault(referee.missed(state, limit, timing))
             return
         turn = self._play(move, timing)
         if "fault" in turn:

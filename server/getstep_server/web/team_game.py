@@ -9,6 +9,7 @@ sign of life and costs nothing: at once if the person has clicked a moment befor
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,11 +47,14 @@ from getstep_engines import GAMES, Game, IllegalMove, State
 from getstep_server.config.contest import Team
 from getstep_server.records.record import SOFTWARE
 
+from .live import LiveMatch
+from .parts import BOARD_SECONDS
 from .person import RESIGNED, Person, clock_json, touched_by
 from .person_game import leave_with_person
 
 ServerAddress: TypeAlias = tuple[str, int]
 FindAddress: TypeAlias = Callable[[], ServerAddress | None]
+FindLive: TypeAlias = Callable[[int], LiveMatch | None]
 
 CLIENT = f"a person on the page of {SOFTWARE}"
 RECEIVE_BYTES = 1 << 14
@@ -94,12 +98,14 @@ class TeamGame:
         person: at the board.
         team: for which the person plays.
         address: returns the address of the contest's server; None if none runs.
+        live: returns a match as the page knows it, for a person who comes back in the middle of it.
     """
 
-    def __init__(self, person: Person, team: Team, address: FindAddress) -> None:
+    def __init__(self, person: Person, team: Team, address: FindAddress, live: FindLive = lambda _: None) -> None:
         self._person = person
         self._team = team
         self._address = address
+        self._live = live
         self._backoff = Backoff()
         self._match: _MatchAtBoard | None = None
         self._asking: trio.CancelScope | None = None
@@ -253,6 +259,11 @@ class TeamGame:
             state = game.start(**start.options)
             self._match.state = state
             self._person.show_board(game, state)
+        elif not known and (live := self._live(start.match)) is not None:
+            live.catch_up(time.monotonic() + BOARD_SECONDS)
+            if live.current:
+                self._match.state = live.state.state.copy()  # a copy: the live match goes on
+                self._person.show_board(game, self._match.state, live.touched())
 
     async def _ask(self, ask: GetStep, scope: trio.CancelScope) -> None:
         """Ask the person, and send the answer; nothing if ``scope`` is cancelled: the question is closed."""
@@ -361,9 +372,9 @@ def _notation(game: Game, move: object) -> str:
         return str(move)[:80]
 
 
-async def play_for_team(person: Person, team: Team, address: FindAddress) -> None:
+async def play_for_team(person: Person, team: Team, address: FindAddress, live: FindLive) -> None:
     """Play in the contest until it is over, or the person has been away for PERSON_AWAY_SECONDS."""
     async with trio.open_nursery() as nursery:
         nursery.start_soon(leave_with_person, person, nursery.cancel_scope)
-        await TeamGame(person, team, address).run()
+        await TeamGame(person, team, address, live).run()
         nursery.cancel_scope.cancel()
