@@ -12,6 +12,9 @@ That is an exponential family in (r, a, log ν): the likelihood is concave, and 
 score, the first players' expected score and the expected number of draws are the observed ones. So a fit needs only
 the schedule and these sums, and many replicates of a contest are fitted at once. Arrays of this module have a
 leading axis of R replicates. Parameters are a vector of n + 2: r of each team, a, log ν.
+
+In a large field most teams never meet. So what belongs to two teams is an array of the P pairs that have met, each
+in both orders, instead of n × n.
 """
 
 from __future__ import annotations
@@ -37,6 +40,14 @@ Linear interpolation between two of them is correct to a thousandth."""
 CHI_SQUARED = 3.841
 """95 % of the squares of a standard normal variable are below it."""
 
+SPARSE = 1000
+"""With fewer pairs than n³ / SPARSE, a step is computed by conjugate gradients: a solution by elimination takes n³
+operations for each replicate, an iteration some tens for each pair."""
+
+RESIDUAL = 1e-2
+"""The residual of these iterations, as a part of the first one. So the last step of Newton's method, of at most
+TOLERANCE, is wrong by 0.002 Elo at most."""
+
 CHUNK = 1 << 17
 """Numbers in one array of replicates: 1 MiB, so that several stay in a processor's cache."""
 
@@ -54,7 +65,14 @@ class Model:
         self.games = games
         self.together = _groups(games > 0)
         self._prior = sums(prior[None])
-        self._weights = games + prior.sum(0)
+        weights = games + prior.sum(0)
+        self._first, self._second = np.nonzero(weights + weights.T)  # ordered by the first team
+        self._weights = weights[self._first, self._second]
+        self._played = games[self._first, self._second] > 0
+        self._swapped = np.lexsort((self._first, self._second))
+        """The place of each pair with its teams swapped."""
+        self._begins = np.flatnonzero(np.diff(self._first, prepend=-1))
+        """The place of the first pair of each team that has one."""
 
     def fit(
         self,
@@ -63,6 +81,7 @@ class Model:
         *,
         draw_held: bool = False,
         precision: Floats | float = 0.0,
+        near: Floats | None = None,
     ) -> Floats:
         """Return the parameters that make results likeliest, R × (n + 2). Each group's strengths have mean 0.
 
@@ -72,6 +91,8 @@ class Model:
             draw_held: log ν stays as it was at the start.
             precision: the parameters have normal priors around 0 with this inverse variance, n + 2. Then the fit is
                 the posterior's mode.
+            near: the inverse of the information of parameters in the neighbourhood, (n + 2) × (n + 2). With it, and
+                without priors, the steps are computed by `_conjugate_gradients`.
 
         The steps are Newton's, each times log(1 + δ) / δ with δ the most that it changes the log-odds in any game:
         then the likelihood rises in every step, from any start (T. Sun and Q. Tran-Dinh, "Generalized
@@ -79,14 +100,17 @@ class Model:
         """
         parameters = np.zeros_like(seen) + (0 if start is None else start)
         for _ in range(MAX_STEPS):
-            half, draw = _expected(parameters)
-            missing = seen + self._prior - _sums(self._weights * half, self._weights * draw)
+            half, draw = self._expected(parameters)
+            missing = seen + self._prior - self._sums(self._weights * half, self._weights * draw)
             missing -= precision * parameters
             missing[:, -1] *= not draw_held
-            information = self._information(half, draw, draw_held=draw_held)
-            information[:, range(seen.shape[-1]), range(seen.shape[-1])] += precision
-            step = np.asarray(np.linalg.solve(information, missing[..., None]))[..., 0]
-            size = _size(step, self.games > 0)
+            if near is None:
+                information = self._information(half, draw, draw_held=draw_held)
+                information[:, range(seen.shape[-1]), range(seen.shape[-1])] += precision
+                step = np.asarray(np.linalg.solve(information, missing[..., None]))[..., 0]
+            else:
+                step = self._conjugate_gradients(half, draw, missing, near, draw_held=draw_held)
+            size = self._size(step)
             parameters += step * (np.log1p(size) / np.maximum(size, TOLERANCE))[:, None]
             if size.max() < TOLERANCE:
                 return parameters
@@ -94,14 +118,15 @@ class Model:
 
     def bootstrap(self, parameters: Floats, replicates: int, random: np.random.Generator) -> Floats:
         """Simulate the games ``replicates`` times with ``parameters`` (n + 2), and fit: replicates × (n + 2)."""
-        half, draw = (mean[0] for mean in _expected(parameters[None]))
+        half, draw = (mean[0] for mean in self._expected(parameters[None]))
         first = np.clip((1 - draw) / 2 + half, 0, 1)
         odds = np.stack([first, draw, np.clip(1 - first - draw, 0, 1)], axis=-1)
-        games, at_once = self.games.astype(np.int64), max(1, CHUNK // self.games.size)
-        fits = []
+        games, at_once = self.games[self._first, self._second].astype(np.int64), self._at_once
+        fits, near = [], self._near(parameters)
         for done in range(0, replicates, at_once):
-            results = random.multinomial(games, odds, size=(min(at_once, replicates - done), *games.shape))
-            fits.append(self.fit(sums(np.moveaxis(results.astype(np.float64), -1, 1)), parameters))
+            results = random.multinomial(games, odds, size=(min(at_once, replicates - done), len(games)))
+            won, drawn, lost = np.moveaxis(results.astype(np.float64), -1, 0)
+            fits.append(self.fit(self._sums((won - lost) / 2, drawn), parameters, near=near))
         return np.concatenate(fits)
 
     def covariance(self, parameters: Floats) -> Floats:
@@ -109,7 +134,7 @@ class Model:
 
         A strength is relative to its group's mean.
         """
-        inverse = np.linalg.inv(self._information(*_expected(parameters[None]))[0])
+        inverse = np.linalg.inv(self._information(*self._expected(parameters[None]))[0])
         inverse[:-2, :-2] -= self.together / self.together.sum(0) ** 2
         return np.asarray(inverse)
 
@@ -124,9 +149,9 @@ class Model:
             precision: the priors' inverse variances, n + 2.
         """
         mode = self.fit(seen, precision=precision)
-        information = self._information(*_expected(mode))
+        information = self._information(*self._expected(mode))
         information[:, range(len(precision)), range(len(precision))] += precision
-        likelihood = mode @ (seen + self._prior)[0] - (self._weights * _log_odds(mode)).sum((1, 2))
+        likelihood = mode @ (seen + self._prior)[0] - (self._weights * self._log_odds(mode)).sum(1)
         likelihood -= mode**2 @ precision / 2
         # The information that holds a group's mean does not come from the prior, so leave it out.
         size = self.together.sum(0)
@@ -147,9 +172,9 @@ class Model:
             point: the fitted parameters, n + 2.
         """
         values = point[-1] + np.sqrt(self.covariance(point)[-1, -1]) * np.linspace(*GRID)
-        at_once = max(1, CHUNK // self.games.size)
-        chunks = np.split(values, range(at_once, len(values), at_once))
-        merit = np.concatenate([self._conditional(seen, point, chunk) for chunk in chunks])
+        chunks = np.split(values, range(self._at_once, len(values), self._at_once))
+        near = self._near(point, draw_held=True)
+        merit = np.concatenate([self._conditional(seen, point, chunk, near) for chunk in chunks])
         best = int(np.clip(merit.argmax(), 1, len(values) - 2))
         left, middle, right = merit[best - 1 : best + 2]
         top = values[best] + (values[1] - values[0]) * (left - right) / (left - 2 * middle + right) / 2
@@ -158,13 +183,13 @@ class Model:
         high = np.interp(0, inside[best:][::-1], values[best:][::-1])
         return float(top), float(low), float(high)
 
-    def _conditional(self, seen: Floats, point: Floats, values: Floats) -> Floats:
+    def _conditional(self, seen: Floats, point: Floats, values: Floats, near: Floats | None) -> Floats:
         """Return the logarithms of the conditional likelihood of R values of log ν."""
         starts = np.tile(point, (len(values), 1))
         starts[:, -1] = values
-        parameters = self.fit(np.tile(seen, (len(values), 1)), starts, draw_held=True)
-        half, draw = _expected(parameters)
-        likelihood = parameters @ (seen + self._prior)[0] - (self._weights * _log_odds(parameters)).sum((1, 2))
+        parameters = self.fit(np.tile(seen, (len(values), 1)), starts, draw_held=True, near=near)
+        half, draw = self._expected(parameters)
+        likelihood = parameters @ (seen + self._prior)[0] - (self._weights * self._log_odds(parameters)).sum(1)
         return np.asarray(likelihood + np.linalg.slogdet(self._information(half, draw, draw_held=True))[1] / 2)
 
     def _information(self, half: Floats, draw: Floats, *, draw_held: bool = False) -> Floats:
@@ -178,16 +203,112 @@ class Model:
         with_draw = self._weights * half * -draw
         teams = len(self.games)
         information = np.empty((len(half), teams + 2, teams + 2))
-        between = variance + variance.swapaxes(-1, -2)
-        information[:, :-2, :-2] = self.together - between
-        information[:, range(teams), range(teams)] += between.sum(-1)
-        information[:, -2] = _sums(variance, with_draw)
-        information[:, -1] = _sums(with_draw, self._weights * draw * (1 - draw))
+        between = variance + variance[:, self._swapped]
+        information[:, :-2, :-2] = self.together
+        information[:, self._first, self._second] -= between
+        information[:, range(teams), range(teams)] += self._by_team(between)
+        information[:, -2] = self._sums(variance, with_draw)
+        information[:, -1] = self._sums(with_draw, self._weights * draw * (1 - draw))
         information[:, :-2, -2:] = information[:, -2:, :-2].swapaxes(-1, -2)
         if draw_held:
             information[:, -1, :-1] = information[:, :-1, -1] = 0
             information[:, -1, -1] = 1
         return information
+
+    # --- few pairs ----------------------------------------------------------------------------------------------
+
+    # --- arrays by pair -----------------------------------------------------------------------------------------
+
+    def _near(self, parameters: Floats, *, draw_held: bool = False) -> Floats | None:
+        """Return what `fit` takes to begin near ``parameters`` (n + 2); None if it solves its equations faster."""
+        if not self._is_sparse:
+            return None
+        information = self._information(*self._expected(parameters[None]), draw_held=draw_held)[0]
+        return np.asarray(np.linalg.inv(information))
+
+    def _conjugate_gradients(
+        self, half: Floats, draw: Floats, missing: Floats, near: Floats, *, draw_held: bool
+    ) -> Floats:
+        """Return the step whose product with the information is ``missing``, R × (n + 2), up to RESIDUAL.
+
+        The iterations are those of the preconditioned method (Y. Saad, "Iterative Methods for Sparse Linear
+        Systems", 2003, algorithm 9.1), with ``near`` as the preconditioner.
+        """
+        variance = self._weights * ((1 - draw) / 4 - half * half)
+        with_draw, of_draw = self._weights * half * -draw, self._weights * draw * (1 - draw)
+        step, rest = np.zeros_like(missing), missing.copy()
+        direction = scaled = rest @ near
+        merit = (rest * scaled).sum(1)
+        least = RESIDUAL**2 * merit
+        for _ in range(MAX_STEPS):
+            if (merit <= least).all():
+                return step
+            between = direction[:, self._first] - direction[:, self._second] + direction[:, -2, None]
+            log_draw = direction[:, -1, None]
+            product = self._sums(
+                variance * between + with_draw * log_draw, with_draw * between + of_draw * log_draw
+            )
+            product[:, -1] *= not draw_held
+            # A replicate that is done stays as it is: rounding errors would be all that changes it.
+            is_open, along = merit > least, (direction * product).sum(1)
+            length = np.divide(merit, along, out=np.zeros_like(merit), where=is_open)[:, None]
+            step += length * direction
+            rest -= length * product
+            scaled = rest @ near
+            left = np.where(is_open, (rest * scaled).sum(1), merit)
+            direction = (
+                scaled + np.divide(left, merit, out=np.zeros_like(merit), where=is_open)[:, None] * direction
+            )
+            merit = left
+        raise ArithmeticError(f"no step in {MAX_STEPS} iterations")
+
+    @property
+    def _at_once(self) -> int:
+        """The number of replicates that are fitted at once."""
+        # by pair there are four times as many arrays at a time
+        return max(1, CHUNK // (4 * len(self._first) if self._is_sparse else self.games.size))
+
+    @property
+    def _is_sparse(self) -> bool:
+        return SPARSE * len(self._first) <= len(self.games) ** 3
+
+    def _by_team(self, pairs: Floats) -> Floats:
+        """Return the sum over the pairs of which a team is the first, R × n, of values R × P."""
+        by_team = np.zeros((len(pairs), len(self.games)))
+        if len(self._begins):
+            by_team[:, self._first[self._begins]] = np.add.reduceat(pairs, self._begins, axis=1)
+        return by_team
+
+    def _sums(self, half: Floats, draws: Floats) -> Floats:
+        """Return what `sums` does, from half of the first player's wins less its losses, and draws: R × P both."""
+        vector = np.empty((len(half), len(self.games) + 2))
+        vector[:, :-2] = self._by_team(half - half[:, self._swapped])
+        vector[:, -2] = half.sum(1)
+        vector[:, -1] = draws.sum(1)
+        return vector
+
+    def _difference(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return r[first] - r[second] + a, R × P, and ν, R × 1."""
+        first, second = parameters[:, self._first], parameters[:, self._second]
+        return first - second + parameters[:, -2, None], np.exp(parameters[:, -1, None])
+
+    def _expected(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return half of P(first wins) - P(second wins), and P(draw): R × P both."""
+        difference, draw = self._difference(parameters)
+        small = np.exp(np.abs(difference) / -2)  # at most 1, however far apart two teams are
+        total = 1 + draw * small + small * small
+        return np.copysign((1 - small * small) / (2 * total), difference), draw * small / total
+
+    def _log_odds(self, parameters: Floats) -> Floats:
+        """Return the logarithm of the sum of the odds of the three results, R × P."""
+        difference, draw = self._difference(parameters)
+        small = np.exp(np.abs(difference) / -2)
+        return np.asarray(np.abs(difference) / 2 + np.log(1 + draw * small + small * small))
+
+    def _size(self, step: Floats) -> Floats:
+        """Return the most that a step (R × (n + 2)) changes the log-odds in a played game, for each replicate."""
+        between = np.abs(step[:, self._first] - step[:, self._second]) * self._played
+        return np.asarray(between.max(1, initial=0) + np.abs(step[:, -2]) + np.abs(step[:, -1]))
 
 
 def sums(results: Floats) -> Floats:
@@ -200,7 +321,12 @@ def sums(results: Floats) -> Floats:
         R × (n + 2): half of each team's wins less its losses, the same for the first players of all games, and the
         number of draws.
     """
-    return _sums((results[:, 0] - results[:, 2]) / 2, results[:, 1])
+    half, draws = (results[:, 0] - results[:, 2]) / 2, results[:, 1]
+    vector = np.empty((len(half), half.shape[-1] + 2))
+    vector[:, :-2] = half.sum(-1) - half.sum(-2)
+    vector[:, -2] = half.sum((-1, -2))
+    vector[:, -1] = draws.sum((-1, -2))
+    return vector
 
 
 def as_results(drawn: float) -> Floats:
@@ -218,30 +344,6 @@ def _sums(half: Floats, draws: Floats) -> Floats:
     vector[:, -2] = half.sum((-1, -2))
     vector[:, -1] = draws.sum((-1, -2))
     return vector
-
-
-def _expected(parameters: Floats) -> tuple[Floats, Floats]:
-    """Return half of P(first wins) - P(second wins), and P(draw), for each [first, second]: R × n × n both."""
-    r, advantage, draw = parameters[:, :-2], parameters[:, -2, None, None], np.exp(parameters[:, -1, None, None])
-    difference = r[:, :, None] - r[:, None, :] + advantage
-    small = np.exp(np.abs(difference) / -2)  # at most 1, however far apart two teams are
-    total = 1 + draw * small + small * small
-    return np.copysign((1 - small * small) / (2 * total), difference), draw * small / total
-
-
-def _log_odds(parameters: Floats) -> Floats:
-    """Return the logarithm of the sum of the odds of the three results, for each [first, second]: R × n × n."""
-    r, advantage, draw = parameters[:, :-2], parameters[:, -2, None, None], np.exp(parameters[:, -1, None, None])
-    difference = np.abs(r[:, :, None] - r[:, None, :] + advantage)
-    small = np.exp(difference / -2)
-    return np.asarray(difference / 2 + np.log(1 + draw * small + small * small))
-
-
-def _size(step: Floats, played: Bools) -> Floats:
-    """Return the most that a step (R × (n + 2)) changes the log-odds in a played game, for each replicate."""
-    r, advantage, draw = step[:, :-2], step[:, -2], step[:, -1]
-    between = np.abs(r[:, :, None] - r[:, None, :]) * played
-    return np.asarray(between.max((-1, -2)) + np.abs(advantage) + np.abs(draw))
 
 
 def _groups(played: Bools) -> Bools:
