@@ -182,6 +182,7 @@ def test_before_any_match_the_command_shows_dots(command: Command) -> None:
 def test_in_a_pipe_the_command_fits_the_terminal_of_the_reader(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)  # of the tests themselves
     make_up(tmp_path / "large", [{"game": "hop"}], [f"Die Mannschaft {number}" for number in range(1, 25)])
     assert widest(command("crosstable", "large").out.splitlines()) > 100
     monkeypatch.setenv("COLUMNS", "80")

@@ -217,7 +217,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "PAGE_NONCE_SECONDS": ("1e9", f"{_OWN}test_a_nonce_is_fresh_for_a_minute"),
     "OWN_MATCHES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
     "OWN_PENALTIES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
-    "OWN_PENALTIES_OF_A_MATCH": ("10**9", f"{_OWN}test_a_match_shows_its_first_penalties"),
+    "OWN_PENALTIES_OF_A_MATCH": ("10**9", f"{_OWN}test_equal_penalties_of_a_match_are_one_and_the_latest_is_first"),
     "MAX_OWN_CACHE": ("10**9", f"{_OWN}test_so_many_matches_are_kept"),
     "JOURNAL_TAIL_BYTES": ("1 << 40", "tests/server/test_journal_tail.py::test_a_long_journal_is_read_in_portions"),
     "STALL_CHECK_SECONDS": ("1e9", "tests/server/test_deadlines.py::test_a_stall_is_noticed"),
