@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import html
 import re
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import msgspec
 import pytest
 import trio
 
+from getstep_server.cli.host_key import console_lines
 from getstep_server.cli.main import run_command
-from getstep_server.config.contest import load_contest
+from getstep_server.config.contest import HostPage, load_contest
 from getstep_server.config.host_key import host_key, new_link
 from getstep_server.decisions import making, requests
+from getstep_server.errors import ConfigError
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
-from getstep_server.web import host
+from getstep_server.web.app import App
 from getstep_server.web.feed import Feed
+from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import Request, Response
+from getstep_server.web.listener import open_page_listener
 from tests.support.random_results import make_up
 from tests.support.site import Site, following
 
@@ -56,7 +62,7 @@ class Host:
     async def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> Response:
         path, _, query = path.partition("?")
         asked = dict([query.split("=", 1)]) if query else {}
-        head = {"host": self.name, "cookie": f"{host.COOKIE}={self.cookie}", **headers}
+        head = {"host": self.name, "cookie": f"{COOKIE}={self.cookie}", **headers}
         body = urlencode(form or {}).encode()
         answer = await self.site.app(Request(method, path, asked, head, body, self.address))
         assert isinstance(answer, Response)
@@ -137,6 +143,48 @@ async def test_it_is_open_on_this_computer_only(site: Site, folder: Path, addres
     link = new_link(folder)
     assert await Host(site, address, name).open(link) == 403
     assert await Host(site).open(link) == 303  # nobody else has spent it
+
+
+@pytest.mark.parametrize(
+    ("where", "address", "name", "status"),
+    [
+        ("lan", "192.0.2.8", "192.0.2.7:8080", 303),
+        ("lan", "192.0.2.8", f"{socket.gethostname()}:8080", 303),
+        ("lan", "127.0.0.1", "localhost:8080", 303),
+        ("lan", "192.0.2.8", "evil.example:8080", 403),
+        ("off", "127.0.0.1", "127.0.0.1:8080", 403),
+    ],
+)
+async def test_a_host_chooses_where_it_is_open(
+    site: Site, folder: Path, where: HostPage, address: str, name: str, status: int
+) -> None:
+    # `web_names` are names of the page, but not of the console: others may own them
+    feed, tables = site.app.feed, site.app.tables
+    server = msgspec.structs.replace(feed.contest.file.server, web_names=["evil.example"])
+    file = msgspec.structs.replace(feed.contest.file, server=server)
+    msgspec.structs.force_setattr(feed.contest, "file", file)
+    there = Site(App(feed, tables, host_page=where))
+    assert await Host(there, address, name).open(new_link(folder)) == status
+
+
+async def test_two_hosts_are_told_apart_on_record(site: Site, folder: Path) -> None:
+    for name, kind in (("Ada", "pause"), ("", "resume")):
+        browser = Host(site)
+        await browser.open(new_link(folder, name=name))
+        assert (await browser.decide(decision=kind, match="3", why="lunch")).status == 200
+    assert [one.by for one in tournament_of(load_contest(folder)).decisions] == ["the host Ada", "the host"]
+
+
+async def test_a_key_file_that_cannot_be_written_opens_nothing(site: Site, folder: Path) -> None:
+    link = new_link(folder)
+    (folder / "host.key.new").mkdir()
+    (folder / "host.key.new" / "kept").touch()  # so nothing can be written under this name
+    browser = Host(site)
+    answer = await browser.ask("GET", f"/host?key={link}")
+    assert answer.status == 503
+    assert b"host.key: cannot be written" in answer.body
+    with pytest.raises(ConfigError, match=r"host\.key: cannot be written"):
+        new_link(folder)
 
 
 async def test_a_key_is_no_team_s_and_a_stolen_cookie_is_not_enough(site: Site, folder: Path) -> None:
@@ -274,3 +322,29 @@ def test_the_command_prints_a_link(folder: Path, capsys: pytest.CaptureFixture[s
     after = host_key(folder)
     assert after is not None
     assert after.key != before.key
+    capsys.readouterr()
+    assert run_command(["host-key", str(folder), "--lan", "--name", "Ada"]) == 0
+    assert "/host?key=" in capsys.readouterr().out
+    named = host_key(folder)
+    assert named is not None
+    assert (named.key, named.author) == (after.key, "the host Ada")
+    assert run_command(["host-key", str(folder), "--key"]) == 0
+    assert capsys.readouterr().out == f"{after.key}\n"
+    assert run_command(["host-key", str(folder), "--key", "--new"]) == 0
+    assert capsys.readouterr().out.strip() not in (after.key, "")
+    assert run_command(["host-key", str(folder), "--name", "x" * 56]) == 2
+    assert "expected at most 55 characters" in capsys.readouterr().err
+
+
+def test_a_console_for_the_network_is_announced_with_a_warning(folder: Path) -> None:
+    contest = load_contest(folder)
+    with open_page_listener("0.0.0.0", 0) as listener:
+        lines = {
+            where: list(console_lines(contest.listening_on(host_page=where), listener))
+            for where in ("loopback", "lan", "off")
+        }
+    assert lines["off"] == []
+    assert [line.partition(": ")[0] for line in lines["loopback"]] == ["Host's console, on this computer only"]
+    assert "http://127.0.0.1:" in lines["loopback"][0]
+    assert lines["lan"][0].startswith("Host's console, from this network: http://")
+    assert "without encryption" in lines["lan"][1]

@@ -69,7 +69,8 @@ async def keep_page(contest: Contest, bus: Bus, listener: socket.socket) -> None
         listener.close()
     else:
         where = files = [listener.fileno()]
-    command = [sys.executable, "-m", "getstep_server.web", str(contest.folder), *map(str, where)]
+    command = [sys.executable, "-m", "getstep_server.web", str(contest.folder), contest.file.server.host_page]
+    command += map(str, where)
     await keep_running(
         partial(_run_page, contest, command, files), lambda code, pause: bus.publish(PageEnded(code, pause))
     )

@@ -18,7 +18,7 @@ import trio
 from msgspec import structs
 
 from getstep_engines import GAMES
-from getstep_server.addresses import doubtful_address, is_any
+from getstep_server.addresses import doubtful_address
 from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
@@ -26,9 +26,8 @@ from getstep_server.config.class_list import NewTeam
 from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import describe_event, installed_game
-from getstep_server.config.host_key import new_link
 from getstep_server.config.roster import add_teams
-from getstep_server.errors import ConfigError, UsageError
+from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
@@ -46,7 +45,7 @@ from getstep_server.storage.store import Store
 from getstep_server.text import join_limited, pluralize, shell_command
 from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
-from getstep_server.web.listener import console_address, open_page_listener, page_address
+from getstep_server.web.listener import open_page_listener, page_address
 
 from ._helper_processes import Announcer, keep_house_bots, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
@@ -54,6 +53,7 @@ from ._shared import console, is_live, live_board
 from ._with_bots import run_with_bots
 from .clusters import add_dask, cluster_maker
 from .crash_demo import run_crash_demo
+from .host_key import add_host_page, console_lines
 
 HOSTED_CELLS = 200
 """Terminal cells for the teams with a program on this machine: 64 teams would fill a screen."""
@@ -88,9 +88,9 @@ getstep login finds it without an address; --no-announce switches this off.
 Spectators open the live page, whose address is shown, in a browser; the port
 is web_port in contest.toml. The page is a process of its own.
 
-The host's console is part of the page, and open on this computer only: pauses,
-rulings, teams and messages, each with a preview. Its link is printed, and works
-once; host-key prints another one.
+The host's console is part of the page, and open on this computer only, unless
+--host-page says otherwise: start, pauses, rulings, teams, messages and files.
+Its link is printed, and works once; host-key prints another one.
 
 examples:
   getstep-server run autumn
@@ -119,6 +119,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
     parser.add_argument("--web-port", type=int, help="serve the live page on this port instead of web_port")
     parser.add_argument("--no-web", action="store_true", help="serve no live page")
+    add_host_page(parser)
     add_dask(parser)
     parser.add_argument("--no-house-bots", action="store_true", help="do not start the house bots of an arena")
     parser.add_argument("--no-announce", action="store_true", help="do not announce the contest on the network")
@@ -130,7 +131,7 @@ def _run(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     contest = contest.listening_on(
         host=args.host, port=args.port, classic_port=args.classic_port, web_port=args.web_port
-    )
+    ).listening_on(host_page=args.host_page)
     when = StartCondition(
         now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty()
     )
@@ -189,16 +190,8 @@ def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | 
         return None
     progress.say_page(page_address(listener))
     port = listener.getsockname()[1]
-    if is_any(server.host) or server.host in (
-        "127.0.0.1",
-        "localhost",
-    ):  # else no loopback address reaches the page
-        try:
-            link = new_link(contest.folder)
-        except ConfigError as error:  # on a full disk, for example: the contest goes on
-            progress.say(f"! No console for the host: {error}")
-        else:
-            progress.say(f"Host's console, on this computer only: {console_address(port, link)}")
+    for line in console_lines(contest, listener):
+        progress.say(line)
     if server.web_port not in (0, port):  # 0: the system chooses, and the slips name no page
         progress.say(
             f"! Port {server.web_port} is taken: the live page is on port {port}. The page's address, the install"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import socket
+from functools import partial
 
 import trio
 
@@ -15,11 +16,13 @@ from getstep_server.web.listener import open_page_listener, page_address
 from getstep_server.web.process import serve
 
 from ._parser import EXIT_OK, WEB_PORT_HELP, add_option, folder_argument
-from ._shared import console, print_address, say_notes
+from ._shared import console, print_address, print_folded, say_notes
+from .host_key import READABLE, add_host_page
 
 _WEB = """\
 Show a contest in the browser: one that is over, or one that another server
 on this machine plays. `run` shows its own contest without this command.
+The host's console is at /host; host-key prints a link to it.
 
 Ctrl-C stops it.
 
@@ -34,18 +37,23 @@ def add_web(parser: argparse.ArgumentParser) -> None:
     folder_argument(parser)
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
     add_option(parser, "--web-port", formerly="--port", type=int, help=WEB_PORT_HELP)
+    add_host_page(parser)
     parser.set_defaults(command=_web)
 
 
 def _web(args: argparse.Namespace) -> int:
-    contest = load_contest(args.contest).listening_on(host=args.host, web_port=args.web_port)
+    contest = load_contest(args.contest).listening_on(
+        host=args.host, web_port=args.web_port, host_page=args.host_page
+    )
     frozen = tournament_of(contest).frozen_at is not None
     with page_listener(contest) as listener:
         print_address(console(), page_address(listener))
         if frozen:
             reveal = shell_command("reveal", args.contest)
             say_notes([f"the page hides the results since the freeze; show them with: {reveal}"])
-        trio.run(serve, args.contest, listener)
+        if (where := contest.file.server.host_page) == "lan":
+            print_folded(READABLE)
+        trio.run(partial(serve, args.contest, listener, host_page=where))
     return EXIT_OK
 
 

@@ -43,6 +43,10 @@ class TimeTable(TomlTable, frozen=True, kw_only=True):
     lag_ms: Annotated[int, Meta(ge=0, le=60_000)] = 100
 
 
+HOST_PAGES = ("loopback", "lan", "off")
+HostPage: TypeAlias = Literal["loopback", "lan", "off"]
+
+
 class ServerTable(TomlTable, frozen=True, kw_only=True):
     """``[server]``: the address and ports to listen on. Port 0 lets the system choose.
 
@@ -51,6 +55,7 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     spectators reach the page. ``database`` is a PostgreSQL server's, if the records are not in the folder. With
     more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
     contestants reach this server through address translation; one without a port stands for all ports.
+    ``host_page`` is where the host's console answers: to browsers of this machine, of the network, or nowhere.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -60,6 +65,7 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     friendly_port: Port = FRIENDLY_PORT
     database: Annotated[str, Check(postgres_address, max_length=1000)] | None = None
     judges: Annotated[int, Meta(ge=1, le=64)] = 1
+    host_page: HostPage = "loopback"
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
     addresses: Annotated[list[OutsideAddress], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as above
 
@@ -267,13 +273,20 @@ class Contest(Struct, frozen=True, dict=True):
         port: int | None = None,
         classic_port: int | None = None,
         web_port: int | None = None,
+        host_page: str | None = None,
     ) -> "Contest":
-        """Return this contest with another host or ports than in contest.toml; None keeps the one there.
+        """Return this contest with other settings of ``[server]`` than in contest.toml; None keeps the one there.
 
         Raises:
-            UsageError: contest.toml could not have this port or host.
+            UsageError: contest.toml could not have this setting.
         """
-        wanted = {"host": host, "port": port, "classic_port": classic_port, "web_port": web_port}
+        wanted = {
+            "host": host,
+            "port": port,
+            "classic_port": classic_port,
+            "web_port": web_port,
+            "host_page": host_page,
+        }
         changed = {name: value for name, value in wanted.items() if value is not None}
         try:
             server = validated(ServerTable, {**structs.asdict(self.file.server), **changed})

@@ -6,12 +6,10 @@ each kind, because a host wants to correct a list of 40 names once.
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -21,17 +19,14 @@ from msgspec.structs import fields
 
 from getstep.wire import MAX_TEAM, TOKEN_LETTERS, canonical_token
 from getstep_server.errors import ConfigError
-from getstep_server.file_lock import lock
 from getstep_server.limits import MAX_TEAMS
 from getstep_server.text import name_key
 from getstep_server.validation import Location, ValidationError, validated
 
 from .class_list import NewTeam, RosterError
 from .contest import Contest, Team, TeamsFile, load_contest, teams_path
+from .locked import exclusively
 from .toml_file import errors_of, load, parse, read_text
-
-LOCK_SECONDS = 5.0
-"""The longest wait for another command that changes teams.toml: each takes some milliseconds."""
 
 
 def add_teams(folder: Path, entries: Sequence[NewTeam], *, classic: bool = False) -> list[Team]:
@@ -95,31 +90,9 @@ def new_teams(
     return added
 
 
-@contextmanager
-def roster_locked(folder: Path) -> Iterator[None]:
-    """Let no other process change teams.toml in the block.
-
-    Raises:
-        ConfigError: another one does so for too long.
-    """
-    path = folder / "teams.lock"
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from error
-    try:
-        until = time.monotonic() + LOCK_SECONDS
-        while True:
-            try:
-                lock(file)
-                break
-            except OSError as error:
-                if time.monotonic() > until:
-                    raise ConfigError(f"{path}: another command changes the teams; try again") from error
-                time.sleep(0.02)  # the other one takes some milliseconds
-        yield
-    finally:
-        os.close(file)  # this releases the lock
+def roster_locked(folder: Path) -> AbstractContextManager[None]:
+    """Let no other process change teams.toml in the block; raises as `exclusively`."""
+    return exclusively(folder / "teams.lock", "another command changes the teams")
 
 
 @contextmanager

@@ -41,6 +41,7 @@ def contest_text(name: str, games: Sequence[Game], seed: int, format_: str = "ro
         ("port = 7777", "contestants connect to it (TCP): open it in this machine's firewall"),
         ("web_port = 8080", "the live page, for browsers (TCP); if it is taken, the next free port"),
         ("friendly_port = 7780", "bots for friendly matches with people, on the page (TCP); or the next free port"),
+        ('# host_page = "lan"', 'the host\'s console for browsers of the network, too; "off": for none'),
         ("# classic_port = 8888", "also accept clients of the classic wire (hop only; see teams add --classic)"),
         "",
         "[page]",

@@ -12,6 +12,7 @@ from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
 from getstep_server.api.visibility import visible_game
+from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
@@ -35,6 +36,7 @@ from .downloads import (
 from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .host import HostConsole
+from .host_access import HostAccess
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
 from .kept import Keeper
 from .metrics import Metrics
@@ -128,6 +130,7 @@ class App:
         tables: returns the current tables.
         steering: the steps of a reveal, if the host steers one here.
         keeper: keeps logins and games for a page that is started again; by default none are kept.
+        host_page: where the host's console answers; None: where contest.toml says.
     """
 
     def __init__(
@@ -136,6 +139,7 @@ class App:
         tables: Callable[[], PageTables],
         steering: Steering | None = None,
         keeper: Keeper | None = None,
+        host_page: HostPage | None = None,
     ) -> None:
         self.feed = feed
         self.tables = tables
@@ -143,12 +147,13 @@ class App:
         self.keeper = keeper or Keeper()
         self.pages = Pages(feed, tables, steering)
         self.topics = Topics(self.pages.find)
-        self.host = HostConsole(feed, self.render)
-        self.api = Api(feed, tables, self.topics, self.host.is_open_in)
+        self.access = HostAccess(feed.folder, host_page or feed.contest.file.server.host_page)
+        self.api = Api(feed, tables, self.topics, self.access.is_open_in)
         self.metrics = Metrics(feed, self.api)
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render, self.keeper)
+        self.host = HostConsole(feed, self.render, self.access)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
         self._templates = template_environment("getstep_server.web")

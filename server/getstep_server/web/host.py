@@ -7,21 +7,14 @@ Theory of operation
 `decisions.making` previews it and puts it on record, in a thread, and a server that runs the contest reads it from
 there. So nothing here talks to the judge.
 
-*Only from this computer.* The page comes over plain HTTP. So the console answers requests from a loopback address
-only, and only if the browser has typed one: a web site that lets its own name resolve to 127.0.0.1 gets nothing.
-
-*A session is a random key in a cookie*, as in `own`. It is opened by a link that works once, and ends when the host
-replaces the key (`config.host_key`). Each form has a random word of its session, besides the checks of ``Origin``
-and ``SameSite``. Wrong links are delayed as wrong logins are. There is no script on these pages. Other pages ask
-for the session, too (`HostConsole.is_open_in`): with ``notes = "live"`` the host sees the notes of a running match.
+*Who may open it*, and from where, is in `host_access`.
 """
 
 from __future__ import annotations
 
 import hmac
-import secrets
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,22 +24,17 @@ import msgspec
 import trio
 from msgspec.structs import fields
 
-from getstep_server.config.contest import Team
-from getstep_server.config.host_key import host_key, spend_link
 from getstep_server.decisions import making, messages, requests
 from getstep_server.errors import ConfigError, UsageError
-from getstep_server.limits import TEAM_SESSION_SECONDS, TEAM_SESSIONS
-from getstep_server.login_limits import LoginLimiter
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.record import RecordError
 from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
-from .http import AnyResponse, Request, Response, is_loopback, redirect
+from .host_access import COOKIE, HostAccess, HostRefused, HostSession
+from .http import AnyResponse, Request, Response, redirect
 
-COOKIE = "getstep_host"
-HOST = "the host"
 LATEST = 30
 """Decisions in the list of the page; `export` has all."""
 
@@ -112,42 +100,34 @@ class Form:
     inputs: list[Input]
 
 
-@dataclass(slots=True)
-class _Session:
-    key: str
-    word: str
-    """In each form of the session."""
-    until: float
-    done: str = ""
-    """What was done last, for the next page. A form is answered by a redirection: a reload sends nothing again."""
-    teams: Sequence[Team] = ()
-    """Those that it has changed, with their tokens."""
-
-
 class HostConsole:
     """The pages under ``/host``.
 
     Args:
         feed: the contest.
         render: makes a page from a template.
+        access: knows the sessions.
     """
 
-    def __init__(self, feed: Feed, render: Callable[..., Response]) -> None:
+    def __init__(self, feed: Feed, render: Callable[..., Response], access: HostAccess) -> None:
         self._feed = feed
         self._render = render
-        self._limiter = LoginLimiter()
-        self._delayed: set[str] = set()
-        self._sessions: dict[str, _Session] = {}  # the oldest first
+        self._access = access
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/host``."""
-        if not _is_here(request):
-            return self._refuse(403, "The console is open on the host's own computer only, at http://127.0.0.1.")
-        if link := request.query.get("key", ""):
-            return await self._log_in(request, link)
-        session = await self._session(request)
-        if session is None:
-            return self._refuse(401, "Open the console by its link: getstep-server host-key FOLDER prints it.")
+        try:
+            self._access.check_place(request)
+            if link := request.query.get("key", ""):
+                cookie = await self._access.log_in(request, link)
+                # The link leaves the address line, so it is in no picture and no history.
+                kept = f"{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Strict"
+                return redirect("/host", ("Set-Cookie", kept))
+            session = await self._access.session(request)
+        except HostRefused as refused:
+            return self._refuse(refused.status, str(refused))
+        except ConfigError as error:
+            return self._refuse(503, str(error))
         if request.method != "POST":
             return await self._page(session) if request.path == "/host" else self._missing()
         view = _POST.get(request.path)
@@ -164,48 +144,11 @@ class HostConsole:
         except (UsageError, ConfigError, StoreError, RecordError, msgspec.DecodeError) as error:
             return await self._page(session, problem=str(error), status=409)
 
-    # --- sessions ---
-
-    async def _log_in(self, request: Request, link: str) -> AnyResponse:
-        if request.address in self._delayed:
-            return self._refuse(429, "A wrong link has just been tried. Wait some seconds.")
-        self._delayed.add(request.address)  # before the first wait: guesses come one after another
-        try:
-            key = await trio.to_thread.run_sync(spend_link, self._feed.folder, link)
-            if key is None:
-                await trio.sleep(self._limiter.record_failure(request.address))
-                return self._refuse(
-                    403, "This link is spent or wrong. getstep-server host-key FOLDER prints another one."
-                )
-        finally:
-            self._delayed.discard(request.address)
-        now = trio.current_time()
-        kept = [(name, one) for name, one in self._sessions.items() if one.until > now]
-        self._sessions = dict(kept[max(0, len(kept) + 1 - TEAM_SESSIONS) :])  # the oldest makes room
-        name = secrets.token_urlsafe(24)
-        self._sessions[name] = _Session(key, secrets.token_urlsafe(24), now + TEAM_SESSION_SECONDS)
-        # The link leaves the address line, so it is in no picture and no history.
-        return redirect("/host", ("Set-Cookie", f"{COOKIE}={name}; Path=/; HttpOnly; SameSite=Strict"))
-
-    async def is_open_in(self, request: Request) -> bool:
-        """Return True if a request for any page comes from a browser in which the console is open.
-
-        Its session counts, and not its address: bots of teams may run on the host's computer, too.
-        """
-        return _is_here(request) and await self._session(request) is not None
-
-    async def _session(self, request: Request) -> _Session | None:
-        session = self._sessions.get(request.cookie(COOKIE))
-        if session is None or session.until <= trio.current_time():
-            return None
-        found = await trio.to_thread.run_sync(host_key, self._feed.folder)
-        return session if found is not None and hmac.compare_digest(found.key, session.key) else None
-
     # --- what a browser sends ---
 
-    async def preview(self, session: _Session, form: Mapping[str, str]) -> AnyResponse:
+    async def preview(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Show what a decision would change."""
-        asked = _request(form)
+        asked = _request(form, session.author)
         made = await trio.to_thread.run_sync(making.preview, self._feed.folder, asked)
         return self._render(
             "host_preview",
@@ -218,10 +161,10 @@ class HostConsole:
             seen=made.preview.place if made.begun else None,
         )
 
-    async def decide(self, session: _Session, form: Mapping[str, str]) -> AnyResponse:
+    async def decide(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Put a decision on record that the host has seen the preview of."""
         asked: requests.Request = msgspec.json.decode(form.get("request", ""), type=requests.AnyRequest)
-        asked, text = msgspec.structs.replace(asked, by=HOST), form.get("seen", "")
+        asked, text = msgspec.structs.replace(asked, by=session.author), form.get("seen", "")
         seen = int(text) if text.isdecimal() and len(text) < 10 else None
         decide = partial(making.decide, seen=seen)
         made = await trio.to_thread.run_sync(decide, self._feed.folder, asked)
@@ -229,21 +172,25 @@ class HostConsole:
         session.teams = made.teams
         return await self._done(session, made.preview.summary(what), made.after)
 
-    async def announce(self, session: _Session, form: Mapping[str, str]) -> AnyResponse:
+    async def announce(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Say something to everybody."""
-        after = await trio.to_thread.run_sync(messages.announce, self._feed.folder, form.get("text", ""), HOST)
+        after = await trio.to_thread.run_sync(
+            messages.announce, self._feed.folder, form.get("text", ""), session.author
+        )
         return await self._done(session, "The announcement is on record. Each bot shows it in its terminal.", after)
 
-    async def answer(self, session: _Session, form: Mapping[str, str]) -> AnyResponse:
+    async def answer(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Answer a question of a team."""
         number = form.get("question", "")
         if not number.isdecimal() or len(number) > 9:
             raise UsageError(f"question {number!r}, expected its number")
         reply = partial(messages.answer, to_all="to_all" in form)
-        after = await trio.to_thread.run_sync(reply, self._feed.folder, int(number), form.get("text", ""), HOST)
+        after = await trio.to_thread.run_sync(
+            reply, self._feed.folder, int(number), form.get("text", ""), session.author
+        )
         return await self._done(session, f"The answer to question {number} is on record.", after)
 
-    async def _done(self, session: _Session, what: str, after: Tournament) -> Response:
+    async def _done(self, session: HostSession, what: str, after: Tournament) -> Response:
         """Answer a form, once the page has read the new record itself: the next page shows it."""
         session.done = what
         with trio.move_on_after(CATCH_UP_SECONDS):
@@ -253,7 +200,7 @@ class HostConsole:
 
     # --- pages ---
 
-    async def _page(self, session: _Session, *, status: int = 200, problem: str = "") -> AnyResponse:
+    async def _page(self, session: HostSession, *, status: int = 200, problem: str = "") -> AnyResponse:
         feed = self._feed
         tournament = feed.whole
         free = await trio.to_thread.run_sync(_free_bytes, feed.folder)
@@ -283,14 +230,7 @@ class HostConsole:
         return self._render("error", status=status, title="Host's console", text=text)
 
 
-_TYPED = ("127.0.0.1", "localhost", "::1")
-
-
-def _is_here(request: Request) -> bool:
-    return is_loopback(request.address) and request.typed_host in _TYPED
-
-
-_POST: dict[str, Callable[[HostConsole, _Session, Mapping[str, str]], Awaitable[AnyResponse]]] = {
+_POST: dict[str, Callable[[HostConsole, HostSession, Mapping[str, str]], Awaitable[AnyResponse]]] = {
     "/host/preview": HostConsole.preview,
     "/host/decide": HostConsole.decide,
     "/host/announce": HostConsole.announce,
@@ -310,7 +250,7 @@ def _form(kind: Kind) -> Form:
     return Form(str(kind.__struct_config__.tag), kind.summary, " ".join(kind.text.split()), inputs)
 
 
-def _request(form: Mapping[str, str]) -> requests.Request:
+def _request(form: Mapping[str, str], author: str) -> requests.Request:
     """Return what a form asks for.
 
     Raises:
@@ -320,7 +260,7 @@ def _request(form: Mapping[str, str]) -> requests.Request:
     kind = _BY_TAG.get(form.get("decision", ""))
     if kind is None:
         raise UsageError("this form has no decision that the console knows; load the page again")
-    asked: dict[str, Any] = {"decision": form["decision"], "by": HOST}
+    asked: dict[str, Any] = {"decision": form["decision"], "by": author}
     for field in fields(kind):
         text = form.get(field.name, "").strip()
         if not text or field.name in _NOT_ASKED:

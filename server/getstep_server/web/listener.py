@@ -53,6 +53,6 @@ def page_address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def console_address(port: int, link: str) -> str:
-    """Return the address of the host's console on this computer, with a link that works once."""
-    return f"http://127.0.0.1:{port}/host?key={link}"
+def console_address(host: str, port: int, link: str) -> str:
+    """Return the address of the host's console at this host, with a link that works once."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/host?key={link}"

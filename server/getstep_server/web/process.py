@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import trio
 
 from getstep_server.children.parent import until_parent_ends
+from getstep_server.config.contest import HostPage
 
 from .app import App
 from .feed import Feed
@@ -87,6 +89,7 @@ async def serve(
     until: Callable[[], Awaitable[object]] = trio.sleep_forever,
     reveal: Callable[[Feed], Steering] | None = None,
     keep: bool = False,
+    host_page: HostPage | None = None,
 ) -> None:
     """Serve the page of a contest until ``until`` returns.
 
@@ -96,6 +99,7 @@ async def serve(
         until: waits for the end.
         reveal: makes the steps by which the host reveals the results of a freeze.
         keep: keep logins and games in files, and take up those of a page that has died.
+        host_page: where the host's console answers; None: where contest.toml says.
 
     Raises:
         ConfigError, StoreError, RecordError: the contest cannot be read.
@@ -104,7 +108,7 @@ async def serve(
     tables = TableMaker(feed)
     tables.reset()
     keeper = Keeper(feed.contest.running / KEPT_FOLDER) if keep else Keeper()
-    app = App(feed, tables, None if reveal is None else reveal(feed), keeper)
+    app = App(feed, tables, None if reveal is None else reveal(feed), keeper, host_page)
     app.own.sessions.take_up()
     app.people.take_up()
     server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
@@ -151,19 +155,21 @@ async def _parent_ends() -> None:
 
 
 def main() -> None:
-    """Serve the page of a contest: the arguments are its folder, and the descriptor of a listening socket.
+    """Serve the page of a contest.
 
-    On Windows, which passes no descriptors, the second argument is a host, and a port follows.
+    The arguments are its folder, where the host's console answers, and the descriptor of a listening socket. On
+    Windows, which passes no descriptors, a host and a port follow instead of it.
     """
-    folder, *where = sys.argv[1:]
+    folder, text, *where = sys.argv[1:]
+    host_page: HostPage = msgspec.convert(text, HostPage)
     if hasattr(os, "nice"):
         os.nice(NICENESS)  # the matches come first
     if len(where) == 1:
         listener = socket.socket(fileno=int(where[0]))
     else:
         listener = open_page_listener(where[0], int(where[1]))
-    trio.run(_main, Path(folder), listener)
+    trio.run(_main, Path(folder), listener, host_page)
 
 
-async def _main(folder: Path, listener: socket.socket) -> None:
-    await serve(folder, listener, until=_parent_ends, keep=True)
+async def _main(folder: Path, listener: socket.socket, host_page: HostPage) -> None:
+    await serve(folder, listener, until=_parent_ends, keep=True, host_page=host_page)
