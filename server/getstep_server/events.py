@@ -17,7 +17,7 @@ from getstep_server.incident import Incident
 from getstep_server.records.decision import Decision
 from getstep_server.records.match import Match
 from getstep_server.records.result import Result
-from getstep_server.text import pluralize
+from getstep_server.text import local_minute, pluralize
 
 MakeTables: TypeAlias = Callable[[], Any]
 """Returns the current `getstep_server.tournament.combined.Tables`; any thread may call it.
@@ -259,6 +259,20 @@ class ServerLate:
     match: Match
     player: Player
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StartAsked(Notice):
+    """The host has asked from the console for the start: now (``at`` is None), or at this Unix time."""
+
+    logged = "start_asked"
+
+    by: str
+    at: float | None
+
+    def text(self, _: Names, /) -> str:
+        when = "now" if self.at is None else f"at {local_minute(self.at)}"
+        return f"Starts {when}, without teams that are missing: {self.by} has asked for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -659,6 +673,7 @@ Event: TypeAlias = (
     | MatchNotResumed
     | MatchParked
     | PauseComesLater
+    | StartAsked
     | QuestionAsked
     | JournalCut
     | DiskFull

@@ -59,6 +59,7 @@ from getstep_server.events import (
     Repeatable,
     ServerFault,
     ServerLate,
+    StartAsked,
     TeamArrived,
     TeamLeft,
     TeamsChanged,
@@ -127,6 +128,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
     ),
     (FriendlyStarted(MATCH), {"level": "info", "event": "friendly_started", **ABOUT}),
     (FriendlyEnded(MATCH, ""), {"level": "info", "event": "friendly_ended", **ABOUT, "how": ""}),
+    (StartAsked("the host Ada", None), {"level": "info", "event": "start_asked", "by": "the host Ada", "at": None}),
     (PauseComesLater(MATCH), {"level": "warning", "event": "pause_comes_later", **ABOUT}),
     (
         QuestionAsked(1, 3, "Why?"),

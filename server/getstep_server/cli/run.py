@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from getstep_server.config.contest import Contest, contest_path, init_contest, l
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import describe_event, installed_game
 from getstep_server.config.roster import add_teams
+from getstep_server.decisions.starting import time_of_day
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
 from getstep_server.net.listener import file_limit, raise_file_limit
@@ -133,7 +134,9 @@ def _run(args: argparse.Namespace) -> int:
         host=args.host, port=args.port, classic_port=args.classic_port, web_port=args.web_port
     ).listening_on(host_page=args.host_page)
     when = StartCondition(
-        now=args.now, at=_time_of_day(args.at), on_enter=sys.stdin is not None and sys.stdin.isatty()
+        now=args.now,
+        at=None if args.at is None else time_of_day(args.at, "--at"),
+        on_enter=sys.stdin is not None and sys.stdin.isatty(),
     )
     make_cluster = cluster_maker(args.dask)
     if args.anew:
@@ -313,18 +316,6 @@ def _print_next_steps(contest: Contest, progress: ProgressView) -> None:
     progress.say(f"To show the live page again: {shell_command('web', contest.folder)}")
     if tournament_of(contest).frozen_at is not None:
         progress.say(f"To show the hidden results: {shell_command('reveal', contest.folder)}")
-
-
-def _time_of_day(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        clock = datetime.strptime(text, "%H:%M").time()
-    except ValueError:
-        raise UsageError(f"--at {text!r}, expected a time of day such as 14:30") from None
-    now = datetime.now().astimezone()
-    at = now.replace(hour=clock.hour, minute=clock.minute, second=0, microsecond=0)
-    return at if at > now else at + timedelta(days=1)
 
 
 SAME = "The matches and the table are the same as without the crash."

@@ -41,7 +41,7 @@ from .publication_rule import PublicationRule
 from .recorder import PutWorker
 from .roster import Roster
 from .run_log import RunLog
-from .start import EnterKey, StartCondition, expected_teams, wait_for_start
+from .start import HostStart, StartCondition, expected_teams, wait_for_start
 from .status_file import StatusFile
 from .venue import ClusterProtocol
 
@@ -196,7 +196,7 @@ async def run_opened(
             nursery.start_soon(scheduler.run)
             nursery.start_soon(run_log.run)
             nursery.start_soon(disk.run)
-            nursery.start_soon(StatusFile(contest.running, bus).run)
+            nursery.start_soon(StatusFile(contest.running, bus, when.at).run)
             nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
             nursery.start_soon(hosted.watch, director.changed)
             nursery.start_soon(roster.run, director.changed)
@@ -204,16 +204,18 @@ async def run_opened(
                 nursery.start_soon(cluster.run, director.recorder.put_worker, director.changed)
             decide = director.recorder.publish_program
             nursery.start_soon(PublicationRule(contest, tournament, decide, bus.publish).run)
+            host = HostStart(contest.running, bus.publish, when.at)
+            await nursery.start(host.read_requests)
             with trio.CancelScope() as playing:
                 await nursery.start(_stop_on_signal, playing)
                 if enough is not None:
                     nursery.start_soon(_stop_when, enough, playing)
                 bus.publish(ports.listening)
                 hosted.begin()
-                key = EnterKey()
                 if when.on_enter:
-                    nursery.start_soon(key.watch)
-                    nursery.start_soon(_begin_on_enter, key, director)
+                    nursery.start_soon(host.read_keys)
+                nursery.start_soon(_begin_when_asked, host, director)
+                nursery.start_soon(_begin_in_time, host, director)
                 async with trio.open_nursery() as checking:
                     # Large databases take seconds to check: teams can log in during that time.
                     checking.start_soon(_check_database, contest, disk)
@@ -225,7 +227,10 @@ async def run_opened(
                         async with trio.open_nursery() as waiting:
                             waiting.start_soon(director.recorder.watch)  # the host may add a team meanwhile
                             await wait_for_start(
-                                when, lambda: expected_teams(contest, tournament).difference(hosted.teams), bus, key
+                                when,
+                                lambda: expected_teams(contest, tournament).difference(hosted.teams),
+                                bus,
+                                host,
                             )
                             waiting.cancel_scope.cancel()
                 await roster.refresh()  # the last change of teams.toml before the first record
@@ -283,7 +288,15 @@ async def _stop_when(enough: trio.Event, scope: trio.CancelScope) -> None:
     scope.cancel()
 
 
-async def _begin_on_enter(key: EnterKey, director: Director) -> None:
+async def _begin_when_asked(host: HostStart, director: Director) -> None:
     while True:
-        await key.pressed()
+        await host.pressed()
         director.enter()
+
+
+async def _begin_in_time(host: HostStart, director: Director) -> None:
+    """Let a resumed contest begin at the time of the start at the latest."""
+    while True:
+        await host.due()
+        director.enter()
+        await host.changed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import trio
@@ -18,6 +19,7 @@ from getstep_server.events import (
     FriendlyStarted,
     Listening,
     MatchStarted,
+    StartAsked,
     TeamArrived,
     TeamLeft,
     Waiting,
@@ -40,17 +42,18 @@ class StatusFile:
     Args:
         folder: of the journal; it exists.
         bus: publishes the events.
+        start_at: the time of the start; None: with all teams present.
     """
 
-    def __init__(self, folder: Path, bus: Bus) -> None:
+    def __init__(self, folder: Path, bus: Bus, start_at: datetime | None = None) -> None:
         self._folder = folder
-        self._status = RunStatus()
+        self._status = RunStatus(start_at=None if start_at is None else start_at.timestamp())
         self._changed = trio.Event()
         bus.subscribe(
             self._note,
             [
                 *(Listening, TeamArrived, TeamLeft, BotHangs, BotAnswers, Waiting),
-                *(ContestStarted, MatchStarted, FriendlyStarted, FriendlyEnded, ContestOver),
+                *(StartAsked, ContestStarted, MatchStarted, FriendlyStarted, FriendlyEnded, ContestOver),
             ],
         )
 
@@ -86,8 +89,10 @@ class StatusFile:
                 status = replace(status, hanging=tuple(t for t in status.hanging if t != team))
             case Waiting(teams):
                 status = replace(status, waiting=teams)
+            case StartAsked(_, at):
+                status = replace(status, start_at=at)
             case ContestStarted():
-                status = replace(status, state="playing")
+                status = replace(status, state="playing", start_at=None)
             case MatchStarted() if status.waiting:
                 status = replace(status, waiting=())
             case FriendlyStarted():

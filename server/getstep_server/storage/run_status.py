@@ -26,6 +26,7 @@ class RunStatus:
     with a bot that is connected and does not answer (`getstep_server.events.BotHangs`). ``address``: where
     programs on this machine connect; None if it is not known. ``friendly``: the numbers of the friendly matches
     that are being played. ``lag_ms``: how late the event loop has woken a task, the last time it was looked at.
+    ``start_at``: the Unix time of the start, if the host has set one and the contest waits for it.
     """
 
     state: str = "gathering"
@@ -35,6 +36,7 @@ class RunStatus:
     hanging: tuple[int, ...] = ()
     friendly: tuple[int, ...] = ()
     lag_ms: float = 0.0
+    start_at: float | None = None
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -66,7 +68,8 @@ def read_status(folder: Path) -> RunStatus | None:
         friendly = tuple(map(int, fields.get("friendly", ())))
         address = _address(fields.get("address"))
         lag_ms = float(fields.get("lag_ms", 0.0))
-        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms)
+        start_at = None if fields.get("start_at") is None else float(fields["start_at"])
+        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms, start_at)
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
