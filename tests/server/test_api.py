@@ -24,6 +24,7 @@ from getstep_server.storage.store import Store
 from getstep_server.web.api_routes import ROUTES
 from getstep_server.web.event_log import Batch, EventLog, Position, position_of
 from getstep_server.web.feed import Feed
+from getstep_server.web.host_api import HOST_ROUTES
 from getstep_server.web.http import EventStream, Request
 from getstep_server.web.openapi import RECORDS, description
 from getstep_server.web.topics import encode
@@ -89,7 +90,7 @@ async def test_each_address_answers_with_its_type(site: Site) -> None:
 
 async def test_the_description_has_each_address_and_a_schema_for_each_answer_and_record(site: Site) -> None:
     described = await get(site, "/api/openapi.json")
-    assert {*described["paths"]} == {route.path for route in ROUTES}
+    assert {*described["paths"]} == {route.path for route in (*ROUTES, *HOST_ROUTES)}
     schemas = described["components"]["schemas"]
     assert {kind.__name__ for kind in RECORDS} | {route.answer.__name__ for route in ROUTES} <= schemas.keys()
     referred = set(re.findall(r"#/components/schemas/([^\"]+)", json.dumps(described)))
@@ -115,7 +116,8 @@ def test_the_page_about_the_api_has_its_addresses() -> None:
     text = (Path(__file__).parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(/api/v1/[^`]+)` \| (.*?) \| (.*?) ?\|$", text, re.MULTILINE)
     assert rows == [
-        (route.path, route.about, ", ".join(f"`{one.name}`" for one in route.parameters)) for route in ROUTES
+        (route.path, route.about, ", ".join(f"`{one.name}`" for one in route.parameters))
+        for route in (*ROUTES, *HOST_ROUTES)
     ]
 
 

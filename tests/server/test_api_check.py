@@ -12,8 +12,11 @@ import pytest
 import trio
 
 from getstep_server.cli.main import run_command
+from getstep_server.config.host_key import bearer_key
 from getstep_server.web import api_routes
 from getstep_server.web.event_log import Position
+from getstep_server.web.host_access import HostAccess
+from getstep_server.web.http import Request
 from getstep_server.web.listener import open_page_listener
 from getstep_server.web.process import serve
 from tests.old_contests.contests import unpack
@@ -58,6 +61,17 @@ async def test_a_page_with_a_mistake_fails(
     assert said in capsys.readouterr().out
 
 
+async def test_an_address_for_the_host_that_needs_no_key_fails(
+    page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def check_key(_: HostAccess, __: Request) -> None:
+        await trio.lowlevel.checkpoint()
+
+    monkeypatch.setattr(HostAccess, "check_key", check_key)
+    assert await checked(page) == 1
+    assert "GET /api/v1/host/health, without a key: FAILED: status 200, expected 401" in capsys.readouterr().out
+
+
 def test_no_page_at_the_address(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["api-check", "http://127.0.0.1:9"]) == 2
     assert "expected the address of a page that runs" in capsys.readouterr().err
@@ -67,6 +81,7 @@ def test_no_page_at_the_address(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.long
 async def test_what_nobody_would_ask_gets_an_answer_of_the_description(page: str, tmp_path: Path) -> None:
     pytest.importorskip("schemathesis")
+    key = bearer_key(tmp_path / "finished")
     checks = (
         *("not_a_server_error", "status_code_conformance"),
         *("content_type_conformance", "response_schema_conformance"),
@@ -75,6 +90,7 @@ async def test_what_nobody_would_ask_gets_an_answer_of_the_description(page: str
         *(Path(sys.executable).with_name("schemathesis"), "run", f"{page}/api/openapi.json", "--url", page),
         *("--max-examples", "15", "--seed", "1", "--phases", "fuzzing", "--workers", "2"),
         *("--checks", ",".join(checks)),
+        *("--header", f"Authorization: Bearer {key}"),
         *("--exclude-path", "/api/v1/feed", "--request-timeout", "10", "--no-color"),
     ]
     done = await trio.run_process(command, check=False, capture_stdout=True, stderr=subprocess.STDOUT, cwd=tmp_path)

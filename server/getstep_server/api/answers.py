@@ -689,3 +689,94 @@ class Problem(Answer, frozen=True, kw_only=True):
     status: int
     detail: str
     type: str = "about:blank"
+
+
+# --- for the host only ------------------------------------------------------------------------------------------
+
+
+HostTeamState: TypeAlias = Literal["connected", "missing", "hanging", "out", "unknown"]
+
+
+class HostTeam(Answer, frozen=True, kw_only=True):
+    """A team as its host sees it: the bots that are connected and may be, and the mean time of a move in ms.
+
+    ``hanging``: a bot is connected and does not answer. ``out``: it takes part in no event. ``stalled`` are the
+    matches in which it has missed its limits in silence.
+    """
+
+    id: int
+    name: str
+    state: HostTeamState
+    connected: int
+    seats: int
+    stalled: list[int]
+    move_ms: float | None
+
+
+class HostTeamToken(Answer, frozen=True, kw_only=True):
+    """A team that is new or has changed, with its secret token."""
+
+    id: int
+    name: str
+    token: str
+
+
+class HostMatch(MatchAnswer, frozen=True, kw_only=True):
+    """A running match: when it began, its turns, both times used, why it is paused; ``own_pause``: on its own."""
+
+    began: int
+    turn: int
+    used: tuple[int, int]
+    paused: str | None
+    own_pause: bool
+
+
+class HostHealth(Answer, frozen=True, kw_only=True):
+    """How a contest and its server are: ``lag_ms`` is how late the judge's event loop woke, ``start_at`` the start.
+
+    ``incidents`` are counted by code. ``connections`` are those of the page, ``followers`` the browsers that follow
+    pages and the readers of the feed.
+    """
+
+    state: ContestState
+    server_runs: bool
+    start_at: int | None
+    done: int
+    total: int
+    lag_ms: float | None
+    questions: int
+    disk_free: int
+    incidents: dict[str, int]
+    connections: int
+    followers: int
+    paused: list[PauseAnswer]
+    matches: list[HostMatch]
+    teams: list[HostTeam]
+
+
+class HostMessage(Answer, frozen=True, kw_only=True):
+    """What a host writes: an announcement, or the answer to the question with this number."""
+
+    text: str
+    by: str
+    question: int | None = None
+    to_all: bool = False
+
+
+class HostMessages(Answer, frozen=True, kw_only=True):
+    """The number of questions without an answer, after a message."""
+
+    unanswered: int
+
+
+class HostStart(Answer, frozen=True, kw_only=True):
+    """A start that a host asks for: at a time of day of the server, such as 14:30; null: now."""
+
+    by: str
+    at: str | None = None
+
+
+class HostStartAt(Answer, frozen=True, kw_only=True):
+    """When the server will start; null: now."""
+
+    at: int | None

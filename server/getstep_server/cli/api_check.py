@@ -17,7 +17,9 @@ import msgspec
 from getstep_server.api.answers import FeedBatch, MatchPageAnswer, Played, Problem, TeamPageAnswer
 from getstep_server.errors import UsageError
 from getstep_server.text import escape_control_chars, pluralize
-from getstep_server.web.api_routes import PROBLEM, ROUTES, VERSION, Route
+from getstep_server.web.api_routes import ROUTES, VERSION, Route
+from getstep_server.web.host_api import HOST_ROUTES
+from getstep_server.web.http import PROBLEM
 
 from ._parser import EXIT_FAILED, EXIT_OK
 
@@ -36,7 +38,8 @@ BATCHES = 50
 _DESCRIPTION = """\
 Test the HTTP API of a running page: each address against the type of its
 answer, lists in pages of any size, ETags, refusals, and the feed from its
-tokens. It only reads, and asks some hundred times.
+tokens. The addresses for the host are asked without a key, and must refuse. It
+only reads, and asks some hundred times.
 
 examples:
   getstep-server api-check http://lab-pc:8080
@@ -110,6 +113,7 @@ class ApiCheck:
             else:
                 yield from self._resource(route)
         yield from self._refusals()
+        yield from self._closed()
 
     # --- the checks ---
 
@@ -118,7 +122,7 @@ class ApiCheck:
         if answer.status != 200:
             return Check(name, f"status {answer.status}; this page is of a version without the API")
         described = json.loads(answer.body)
-        missing = {route.path for route in ROUTES} - set(described.get("paths", {}))
+        missing = {route.path for route in (*ROUTES, *HOST_ROUTES)} - set(described.get("paths", {}))
         if described.get("info", {}).get("version", "").partition(".")[0] != VERSION.partition(".")[0]:
             return Check(name, f"version {described.get('info')!r:.80}, expected {VERSION}")
         return Check(name, f"it does not have {', '.join(sorted(missing))}" if missing else "")
@@ -227,6 +231,14 @@ class ApiCheck:
             "HEAD /api/v1/contest", "" if (head.status, head.body) == (200, b"") else f"status {head.status}"
         )
         yield Check("POST /api/v1/contest", _problem(self._ask("/api/v1/contest", method="POST"), 405))
+
+    def _closed(self) -> Iterator[Check]:
+        """Check that no address for the host answers without its key."""
+        for route in HOST_ROUTES:
+            answer = self._ask(route.path, method=route.method)
+            # 403: the console answers another computer than this one, or nowhere
+            wrong = _problem(answer, 403 if answer.status == 403 else 401)
+            yield Check(f"{route.method} {route.path}, without a key", wrong)
 
     # --- requests ---
 

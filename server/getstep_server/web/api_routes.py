@@ -57,7 +57,7 @@ from getstep_server.storage.store import Store
 from .details import match_details, team_answer, turn_answer
 from .event_log import EventLog, Position, position_of
 from .feed import Feed
-from .http import EVENTS, JSON, AnyResponse, EventStream, Request, Response, Send, packed
+from .http import EVENTS, JSON, PROBLEM, AnyResponse, EventStream, Request, Response, Send, packed
 from .parts import freeze_answer, notices_answer, progress_answer
 from .tables import PageTables
 from .topics import Crowd, Topics, encode
@@ -67,8 +67,7 @@ Query: TypeAlias = Mapping[str, str]
 """The parameters of a query that were given, each as its parameter reads it."""
 
 NDJSON = "application/x-ndjson"
-PROBLEM = "application/problem+json"
-VERSION = "1.0"
+VERSION = "1.1"
 """Its first number is in the addresses; the second one grows when something is added."""
 
 OPEN = (
@@ -84,9 +83,10 @@ Built: TypeAlias = Struct | AnyResponse
 class Refused(Exception):  # noqa: N818 - the client's mistake, or nothing wrong at all
     """Raised by a view that cannot answer, with the status and the reason."""
 
-    def __init__(self, status: int, detail: str) -> None:
+    def __init__(self, status: int, detail: str, *headers: tuple[str, str]) -> None:
         super().__init__(detail)
         self.status = status
+        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,8 @@ class Parameter:
 class Route:
     """An address: its method, what it answers with, what for, and the function that does it.
 
-    ``media`` are the types that it can have: the first one, unless the request asks for another.
+    ``media`` are the types that it can have: the first one, unless the request asks for another. ``body`` is the
+    type of the JSON that it takes.
     """
 
     path: str
@@ -132,6 +133,7 @@ class Route:
     parameters: Sequence[Parameter] = ()
     method: str = "GET"
     media: Sequence[str] = (JSON,)
+    body: Any = None
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -175,23 +177,16 @@ class Api:
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address below ``/api/v1``."""
-        method = "GET" if request.method == "HEAD" else request.method
-        found = {route.method: route for route in ROUTES if route.pattern.fullmatch(request.path)}
-        if not found:
-            return _refusal(404, "there is no such address; /api has all of them")
-        if method not in found:
-            allowed = ", ".join(found)
-            return _refusal(405, f"this address takes {allowed}", ("Allow", allowed))
         try:
-            built = await self._built(found[method], request)
+            built = await self._built(route_of(ROUTES, request), request)
         except Refused as refused:
-            return _refusal(refused.status, str(refused))
+            return refusal(refused.status, str(refused), *OPEN, *refused.headers)
         return Response(encode(built), JSON, headers=CACHED) if isinstance(built, Struct) else built
 
     async def _built(self, route: Route, request: Request) -> Built:
         match = route.pattern.fullmatch(request.path)
         numbers = map(int, match.groups() if match else ())
-        answer = route.view(self, request, _query(route, request), *numbers)
+        answer = route.view(self, request, query_of(route, request), *numbers)
         return await answer if isinstance(answer, Awaitable) else answer
 
     # --- the contest ---
@@ -378,7 +373,28 @@ def _limit(query: Query) -> int:
     return int(query.get("limit", API_PAGE_ITEMS))
 
 
-def _query(route: Route, request: Request) -> Query:
+def route_of(routes: Sequence[Route], request: Request) -> Route:
+    """Return the one of these routes that a request asks for.
+
+    Raises:
+        Refused: there is none.
+    """
+    method = "GET" if request.method == "HEAD" else request.method
+    found = {route.method: route for route in routes if route.pattern.fullmatch(request.path)}
+    if not found:
+        raise Refused(404, "there is no such address; /api has all of them")
+    if method not in found:
+        allowed = ", ".join(found)
+        raise Refused(405, f"this address takes {allowed}", ("Allow", allowed))
+    return found[method]
+
+
+def query_of(route: Route, request: Request) -> Query:
+    """Return the parameters of a request.
+
+    Raises:
+        Refused: one is unknown, or not what it should be.
+    """
     known = {parameter.name: parameter for parameter in route.parameters}
     if unknown := sorted(request.query.keys() - known.keys()):
         listed = ", ".join(known) or "none"
@@ -386,9 +402,10 @@ def _query(route: Route, request: Request) -> Query:
     return {name: known[name].read(text) for name, text in request.query.items()}
 
 
-def _refusal(status: int, detail: str, *headers: tuple[str, str]) -> Response:
+def refusal(status: int, detail: str, *headers: tuple[str, str]) -> Response:
+    """Return a refusal as RFC 9457 has it."""
     answer = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
-    return Response(encode(answer), PROBLEM, status, (*OPEN, *headers))
+    return Response(encode(answer), PROBLEM, status, headers)
 
 
 # --- the table --------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import trio
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
+from getstep_server.api.answers import HostHealth
 from getstep_server.api.visibility import visible_game
 from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
@@ -37,6 +38,8 @@ from .feed import Feed
 from .friendly_bots import FriendlyBots
 from .host import HostConsole
 from .host_access import HostAccess
+from .host_api import HostApi
+from .host_state import HostState
 from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
 from .kept import Keeper
 from .metrics import Metrics
@@ -153,6 +156,8 @@ class App:
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render, self.keeper)
+        state = HostState(feed)
+        self.host_api = HostApi(state, self.access, lambda: self._health(state))
         self.host = HostConsole(feed, self.render, self.access)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
@@ -170,6 +175,8 @@ class App:
             return await self.host(request)
         if request.path == "/metrics":
             return await self.metrics(request)
+        if request.path.startswith("/api/v1/host/"):
+            return await self.host_api(request)
         if request.path.startswith("/api/v1/"):
             found = await self.api(request)
             return unless_known(request, found) if isinstance(found, Response) else found
@@ -184,6 +191,11 @@ class App:
                     answer = await answer
                 return unless_known(request, answer) if isinstance(answer, Response) else answer
         return self.render("error", status=404, title="Not found", text="There is no page at this address.")
+
+    def _health(self, state: HostState) -> HostHealth:
+        server = self.metrics.server
+        followers = self.topics.crowd.size + self.api.readers.size
+        return state.answer(0 if server is None else server.connections, followers)
 
     def render(self, template: str, *, status: int = 200, **values: object) -> Response:
         page = self._templates.get_template(f"{template}.html.j2")

@@ -42,8 +42,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import h11
 import trio
+from msgspec import to_builtins
 
+from getstep_server import json_text
 from getstep_server.addresses import source_of
+from getstep_server.api.answers import Problem
 from getstep_server.limits import (
     MAX_PAGE_CONNECTIONS,
     MAX_PAGE_CONNECTIONS_PER_ADDRESS,
@@ -62,6 +65,7 @@ Send: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
+PROBLEM = "application/problem+json"
 TEXT = "text/plain; charset=utf-8"
 BINARY = "application/octet-stream"
 EVENTS = "text/event-stream"
@@ -198,8 +202,11 @@ def attachment(name: str) -> tuple[str, str]:
     return "Content-Disposition", f'attachment; filename="{name}"'
 
 
-def problem(status: int, text: str) -> Response:
-    """Return a response for a request that cannot be fulfilled."""
+def problem(status: int, text: str, path: str = "") -> Response:
+    """Return a response for a request that cannot be fulfilled: for an address of the API as RFC 9457 has it."""
+    if path.startswith("/api/"):
+        answer = Problem(title=HTTPStatus(status).phrase, status=status, detail=text)
+        return Response(json_text.encode(to_builtins(answer)), PROBLEM, status)
     return Response(f"{status} {HTTPStatus(status).phrase}: {text}\n".encode(), TEXT, status)
 
 
@@ -401,7 +408,7 @@ class HttpServer:
             elif isinstance(event, h11.Data):
                 body += event.data
                 if len(body) > limit:
-                    return problem(413, f"expected a body of at most {limit} bytes")
+                    return problem(413, f"expected a body of at most {limit} bytes", request.path)
             elif isinstance(event, h11.EndOfMessage):
                 return replace(request, body=bytes(body))
             else:
@@ -424,7 +431,7 @@ class HttpServer:
         try:
             fields = dict(parse_qsl(query, max_num_fields=16))  # no page has more; each field costs memory
         except ValueError:
-            return problem(400, "expected at most 16 fields in the query")
+            return problem(400, "expected at most 16 fields in the query", unquote(path))
         return Request(method, unquote(path), fields, headers, b"", address)
 
     async def _answer(self, request: Request) -> AnyResponse:

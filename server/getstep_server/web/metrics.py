@@ -8,17 +8,14 @@ others count; the format is a few lines. No label has values that a team or a sp
 from __future__ import annotations
 
 import hmac
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import trio
 
-from getstep_server.storage.store import Store
-
 from .api_routes import Api
 from .feed import Feed
+from .host_state import count_incidents, free_bytes
 from .http import HttpServer, Request, Response, is_loopback, problem
 
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
@@ -67,8 +64,8 @@ class Metrics:
         if not known and not is_loopback(request.address):
             return problem(403, "only from this machine, or with the metrics_key of contest.toml as a bearer token")
         store = self._feed.store
-        incidents = {} if store is None else await trio.to_thread.run_sync(_incidents, store)
-        free = await trio.to_thread.run_sync(_free_bytes, self._feed.folder)
+        incidents = {} if store is None else await trio.to_thread.run_sync(count_incidents, store)
+        free = await trio.to_thread.run_sync(free_bytes, self._feed.folder)
         lines = [line for family in self._families(incidents, free) for line in family.lines()]
         return Response("".join(f"{line}\n" for line in lines).encode(), TEXT_FORMAT)
 
@@ -128,14 +125,3 @@ class Metrics:
 
 def _one(name: str, kind: str, about: str, value: float) -> Family:
     return Family(name, kind, about, [({}, value)])
-
-
-def _incidents(store: Store) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    for row in store.incidents():
-        counts[row.incident.code] = counts.get(row.incident.code, 0) + row.count
-    return counts
-
-
-def _free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free
