@@ -46,10 +46,10 @@ def test_a_ruling_is_previewed_and_put_on_record(url: str, folder: Path, visitor
     expect_text(page, "main", "table: Blaise: rank")
     assert tournament_of(load_contest(folder)).decisions == []
     page.get_by_role("button", name="Put it on record").click()
-    expect_text(page, "p[role=status]", "On record: match 1 .* is won by Blaise")
+    expect_text(page, "p.alert", "On record: match 1 .* is won by Blaise")
     assert [one.match for one in tournament_of(load_contest(folder)).decisions] == [1]
     page.reload()
-    expect_text(page, "#log + ul", "Carl forfeits: it used a phone")
+    expect_text(page, "#part-log", "Carl forfeits: it used a phone")
 
 
 @pytest.mark.parametrize("screen", quick(SCREENS, ["dark-phone"]))

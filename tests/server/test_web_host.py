@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 import socket
+import zipfile
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +17,7 @@ import msgspec
 import pytest
 import trio
 
+from getstep_server.api.answers import WallAnswer
 from getstep_server.cli.host_key import console_lines
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import HostPage, load_contest
@@ -22,11 +26,17 @@ from getstep_server.decisions import making, requests
 from getstep_server.errors import ConfigError
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.lock import ContestLock
+from getstep_server.storage.run_status import RunStatus
+from getstep_server.storage.start_request import take_start_request
+from getstep_server.storage.store import Store
+from getstep_server.web import host
 from getstep_server.web.app import App
 from getstep_server.web.feed import Feed
 from getstep_server.web.host_access import COOKIE
-from getstep_server.web.http import Request, Response
+from getstep_server.web.http import Download, EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import make_up
 from tests.support.site import Site, following
 
@@ -296,8 +306,8 @@ async def test_wrong_forms_change_nothing(site: Site, folder: Path, form: dict[s
     for what in ("preview", "decide"):
         answer = await browser.send(what, **form)
         assert answer.status == 409
-        assert b"Nothing was put on record." in answer.body
-        assert b"<script" not in answer.body
+        assert b"Nothing was done." in answer.body
+        assert b"<script>" not in answer.body
     assert tournament_of(load_contest(folder)).decisions == []
 
 
@@ -309,6 +319,138 @@ async def test_messages(site: Site, folder: Path) -> None:
     assert (await browser.send("announce", text="")).status == 409
     assert (await browser.send("answer", question="1", text="yes")).status == 409  # nobody has asked
     assert (await browser.send("answer", question="x", text="yes")).status == 409
+
+
+async def test_pages_follow_each_other_until_the_key_is_replaced(
+    site: Site, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "HOLDS_SECONDS", 0.05)
+    first, second = Host(site), Host(site)
+    await first.open(new_link(folder, name="Ada"))
+    await second.open(new_link(folder))
+    head = {"host": first.name, "cookie": f"{COOKIE}={first.cookie}"}
+    stream = await site.app(Request("GET", "/host/changes", {}, head, b"", "127.0.0.1"))
+    assert isinstance(stream, EventStream)
+    events = list[dict[str, Any]]()
+
+    async def send(data: bytes) -> None:
+        events.append(msgspec.json.decode(data.removeprefix(b"data: ")))
+
+    async def follow() -> None:
+        await stream.follow(send)
+        nursery.cancel_scope.cancel()
+
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(follow)
+            nursery.start_soon(refresh, site)
+            await second.decide(decision="pause", match="3", why="lunch")
+            while not any("(<bdi>the host</bdi>: <bdi>lunch</bdi>)" in one.get("log", "") for one in events):
+                await trio.sleep(0.01)
+            assert set(host.PARTS) < set(events[0])
+            assert second.word not in str(events)  # the word of a session is in its own page only
+            new_link(folder, new_key=True)
+    assert events[-1] == {"over": True}
+    assert (await first.ask("GET", "/host/changes")).status == 401
+
+
+async def refresh(site: Site) -> None:
+    """Build what is followed, as the page's process does."""
+    while True:
+        site.app.host.topics.refresh(site.app.feed.version.total())
+        await trio.sleep(0.01)
+
+
+async def load(browser: Host, path: str) -> bytes:
+    head = {"host": browser.name, "cookie": f"{COOKIE}={browser.cookie}"}
+    path, _, query = path.partition("?")
+    fields = dict(one.split("=") for one in query.split("&") if one)
+    answer = await browser.site.app(Request("GET", path, fields, head, b"", "127.0.0.1"))
+    if isinstance(answer, Response):
+        return answer.body
+    assert isinstance(answer, Download)
+    return b"".join([piece async for piece in answer.pieces()])
+
+
+async def test_files_are_those_of_the_commands(
+    site: Site, folder: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    capfdbinary.readouterr()
+    same = {
+        "standings.csv": ["--standings", "--format", "csv"],
+        "grades.csv?scale=score&best=20&worst=1&format=excel": [
+            *("--grades", "--scale", "score", "--best", "20", "--worst", "1", "--format", "excel")
+        ],
+    }
+    for name, words in same.items():
+        assert await trio.to_thread.run_sync(run_command, ["export", str(folder), *words]) == 0
+        assert await load(browser, f"/host/files/{name}") == capfdbinary.readouterr().out
+    with Store(load_contest(folder).database, reading=True) as store:
+        lines = [record.line for record in store.records()]
+    assert (await load(browser, "/host/files/records.jsonl")).splitlines() == lines
+    assert b"<!doctype html>" in await load(browser, "/host/files/report.html")
+    for wrong in ("grades.csv?scale=x", "grades.csv?best=nan", "grades.csv?format=x"):
+        assert b"Nothing was done." in await load(browser, f"/host/files/{wrong}")
+    assert b"There is no page" in await load(browser, "/host/files/teams.toml")
+
+
+async def test_a_backup_is_a_contest_that_goes_on(site: Site, folder: Path, tmp_path: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    packed = await load(browser, "/host/files/backup.zip")
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(tmp_path / "copy")
+    copy = tmp_path / "copy" / folder.name
+    assert sorted(path.name for path in copy.iterdir()) == ["contest.db", "contest.toml", "teams.toml"]
+    assert await trio.to_thread.run_sync(run_command, ["standings", str(copy)]) == 0
+    assert load_contest(copy).teams == load_contest(folder).teams
+    with Store(copy / "contest.db", reading=True) as mine, Store(folder / "contest.db", reading=True) as other:
+        assert mine.chain() == other.chain()
+
+
+async def test_a_slip_has_the_token_of_its_team_only(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    site.app.feed.server_runs, site.app.feed.status = True, RunStatus(address=("127.0.0.1", 7123))
+    answer = await browser.ask("GET", "/host/slip/2")
+    ada, blaise, _ = load_contest(folder).teams.values()
+    assert blaise.token in answer.body.decode()
+    assert "7123" in answer.body.decode()
+    assert ada.token not in answer.body.decode()
+    assert "script" not in dict(answer.headers)["Content-Security-Policy"]
+    assert (await browser.ask("GET", "/host/slip/9")).status == 404
+
+
+async def test_the_wall(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder))
+    for form in ({"do": "pin", "match": "3"}, {"do": "message", "text": "Pizza is here"}):
+        assert (await browser.send("wall", **form)).status == 303
+    wall = (await site.json("/api/v1/pages/overview"))["wall"]
+    assert wall == {"pinned": 3, "place": None, "nexts": 0, "text": "Pizza is here"}
+    assert (await browser.send("wall", do="next")).status == 303
+    assert (await browser.send("wall", do="message")).status == 303
+    assert site.app.wall.answer([1, 3]) == WallAnswer(pinned=None, place=None, nexts=1, text="")
+    await browser.send("wall", do="pin", match="3")
+    assert site.app.wall.answer([1, 3]).place == "board1"
+    for form in ({"do": "pin", "match": "9"}, {"do": "message", "text": "x" * 201}, {"do": "dance"}):
+        assert (await browser.send("wall", **form)).status == 409
+
+
+async def test_a_start_is_asked_of_the_server_that_waits(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    await browser.open(new_link(folder, name="Ada"))
+    assert b"no server runs the contest" in (await browser.send("start")).body
+    running = load_contest(folder).running
+    running.mkdir(exist_ok=True)
+    with ContestLock(folder):
+        assert (await browser.send("start", at="14:30")).status == 303
+        taken = take_start_request(running)
+    assert taken is not None
+    assert taken.by == "the host Ada"
+    assert datetime.fromtimestamp(taken.at or 0).astimezone().strftime("%H:%M") == "14:30"
 
 
 def test_the_command_prints_a_link(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

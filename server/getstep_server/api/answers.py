@@ -499,6 +499,18 @@ class AnalysesAnswer(Answer, frozen=True, kw_only=True):
     left: int
 
 
+class WallAnswer(Answer, frozen=True, kw_only=True):
+    """What the host has chosen for the wall: a match that stays, how often the next was asked for, a message.
+
+    ``place`` is the part with the board of that match, such as "board3"; null if it has none now.
+    """
+
+    pinned: int | None
+    place: str | None
+    nexts: int
+    text: str
+
+
 class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board.
 
@@ -516,6 +528,7 @@ class OverviewParts(Answer, frozen=True, kw_only=True):
     next: list[MatchAnswer]
     running: list[MatchAnswer]
     friendlies: list[FriendlyPair]
+    wall: WallAnswer
     more: int
     board0: Board | None
     board1: Board | None

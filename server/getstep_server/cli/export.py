@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import locale
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.config.names import event_named
 from getstep_server.errors import UsageError
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings, DataSet, Games
-from getstep_server.reports.grades import Grades, grade_lines, scale_named
+from getstep_server.reports.grades import Grades, grade_file, grade_lines, scale_named
 from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.tournament import Tournament
@@ -119,7 +117,7 @@ def _export(args: argparse.Namespace) -> int:
             made = _grades(args, contest, store)
             if args.format == "gradescope":
                 return _write_results(args, made)
-            lines = _grade_lines(args.format, contest, made)
+            lines = grade_file(args.format, made)
         else:
             lines = WRITERS[args.format](_data_set(contest, store, args.what, args.event))
         if args.output is None:
@@ -161,17 +159,6 @@ def _grades(args: argparse.Namespace, contest: Contest, store: Store) -> Grades:
     combined = args.event is None and len(tournament.contest.events) > 1
     event = None if combined else _one_event(tournament.contest, args.event)
     return Grades(tournament, grade_lines(tournament, event, scale), kept_lists(contest.folder))
-
-
-def _grade_lines(format_: str, contest: Contest, grades: Grades) -> Iterator[bytes]:
-    if format_ == "moodle":
-        return grades.moodle()
-    if format_ == "excel":
-        with suppress(locale.Error):  # a locale that is not installed
-            locale.setlocale(locale.LC_NUMERIC, "")
-        semicolons = any(one.delimiter == ";" for one in kept_lists(contest.folder))
-        return grades.excel(decimal_comma=semicolons or locale.localeconv()["decimal_point"] == ",")
-    return WRITERS[format_](grades)
 
 
 def _write_results(args: argparse.Namespace, grades: Grades) -> int:

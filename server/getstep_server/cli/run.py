@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import socket
 import sys
 import tempfile
@@ -23,7 +22,14 @@ from getstep_server.bot_runner.processes import Bot, Bots
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.cluster.address import cluster_address
 from getstep_server.config.class_list import NewTeam
-from getstep_server.config.contest import Contest, contest_path, init_contest, load_contest, teams_path
+from getstep_server.config.contest import (
+    Contest,
+    contest_path,
+    contest_text_without_database,
+    init_contest,
+    load_contest,
+    teams_path,
+)
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.config.event import describe_event, installed_game
 from getstep_server.config.roster import add_teams
@@ -391,14 +397,9 @@ def rehearsal_of(prepared: Contest, folder: Path) -> tuple[Contest, Bots]:
     if folder.exists():
         raise UsageError(f"--keep {folder}: there is such a file or folder already; expected a new one")
     folder.mkdir(parents=True)
-    for path in (contest_path(prepared.folder), teams_path(prepared.folder)):
-        text = path.read_text(encoding="utf-8")
-        (folder / path.name).write_text(text, encoding="utf-8")
+    contest_path(folder).write_text(contest_text_without_database(prepared.folder), encoding="utf-8")
+    teams_path(folder).write_text(teams_path(prepared.folder).read_text(encoding="utf-8"), encoding="utf-8")
     server = structs.replace(prepared.file.server, database=None)
-    if prepared.file.server.database is not None:  # a command for the copy must never find the contest's records
-        toml = contest_path(folder)
-        text = re.sub(r"^\s*database\s*=.*\n?", "", toml.read_text(encoding="utf-8"), flags=re.MULTILINE)
-        toml.write_text(text, encoding="utf-8")
     copy = structs.replace(prepared, folder=folder, file=structs.replace(prepared.file, server=server))
     contest = copy.listening_on(host="127.0.0.1", port=0, classic_port=None)
     bots = {

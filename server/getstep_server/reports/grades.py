@@ -6,8 +6,10 @@ here is a function of the tables; nothing is stored, and the host chooses the sc
 
 from __future__ import annotations
 
+import locale
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -19,7 +21,7 @@ from getstep_server.text import escape_control_chars
 from getstep_server.tournament.combined import levels
 from getstep_server.tournament.tournament import Tournament
 
-from .export import DataSet, Literally, csv_line
+from .export import WRITERS, DataSet, Literally, csv_line
 from .text_table import Column, TextTable
 
 DECIMALS = 2
@@ -141,6 +143,7 @@ class Grades(DataSet):
     def __init__(self, tournament: Tournament, lines: Sequence[GradeLine], lists: Sequence[KeptList] = ()) -> None:
         self._contest = tournament.contest
         self.lines = lines
+        self._semicolons = any(one.delimiter == ";" for one in lists)
         self._headings, self._kept = _merged(lists)
         self.columns = (*self._headings, *self._OWN)
 
@@ -184,6 +187,12 @@ class Grades(DataSet):
         )
 
     # --- the files of other programs ---
+
+    def decimal_comma(self) -> bool:
+        """Return True if a class list has semicolons, or numbers on this computer have a comma."""
+        with suppress(locale.Error):  # a locale that is not installed
+            locale.setlocale(locale.LC_NUMERIC, "")
+        return self._semicolons or locale.localeconv()["decimal_point"] == ","
 
     def moodle(self) -> Iterator[bytes]:
         """Yield the lines of a CSV for Moodle's gradebook: the class list, with a grade and a comment.
@@ -237,6 +246,13 @@ class Grades(DataSet):
                 "leaderboard": [{"name": "score", "value": line.score}],
             }
             yield f"{line.team}/results.json", encode(result) + b"\n"
+
+
+def grade_file(format_: str, grades: Grades) -> Iterator[bytes]:
+    """Return the lines of a file with grades, in a format of `WRITERS`, for Moodle or for Excel."""
+    if format_ == "moodle":
+        return grades.moodle()
+    return grades.excel(decimal_comma=grades.decimal_comma()) if format_ == "excel" else WRITERS[format_](grades)
 
 
 def _merged(lists: Sequence[KeptList]) -> tuple[list[str], list[tuple[int, list[str]]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -49,6 +50,7 @@ from .people import People
 from .reveal import RevealPage, Steering
 from .tables import PageTables
 from .topics import Build, Topics, encode
+from .wall import Wall
 
 
 class PageLinks(Links):
@@ -85,12 +87,19 @@ class Pages:
         feed: the contest.
         tables: returns the current tables.
         steering: the steps of a reveal, if the host steers one here.
+        wall: what the host has chosen for it.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables], steering: Steering | None = None) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        tables: Callable[[], PageTables],
+        steering: Steering | None = None,
+        wall: Wall | None = None,
+    ) -> None:
         self._feed = feed
         self._tables = tables
-        self._overview = Overview(feed, tables)
+        self._overview = Overview(feed, tables, wall or Wall())
         self._reveal = RevealPage(feed, tables, steering)
 
     def find(self, name: str) -> Build | None:
@@ -148,7 +157,8 @@ class App:
         self.tables = tables
         self.steering = steering
         self.keeper = keeper or Keeper()
-        self.pages = Pages(feed, tables, steering)
+        self.wall = Wall()
+        self.pages = Pages(feed, tables, steering, self.wall)
         self.topics = Topics(self.pages.find)
         self.access = HostAccess(feed.folder, host_page or feed.contest.file.server.host_page)
         self.api = Api(feed, tables, self.topics, self.access.is_open_in)
@@ -157,8 +167,9 @@ class App:
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render, self.keeper)
         state = HostState(feed)
-        self.host_api = HostApi(state, self.access, lambda: self._health(state))
-        self.host = HostConsole(feed, self.render, self.access)
+        health = partial(self._health, state)
+        self.host_api = HostApi(state, self.access, health)
+        self.host = HostConsole(feed, self.render, self.access, state, health, self.wall)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
         self._templates = template_environment("getstep_server.web")

@@ -13,33 +13,45 @@ there. So nothing here talks to the judge.
 from __future__ import annotations
 
 import hmac
-import shutil
-from collections.abc import Awaitable, Callable, Mapping
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import trio
 from msgspec.structs import fields
 
-from getstep_server.decisions import making, messages, requests
+from getstep_server.api.answers import HostHealth, HostTeam, WallAnswer
+from getstep_server.config.contest import load_contest
+from getstep_server.decisions import making, messages, requests, starting
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.record import RecordError
-from getstep_server.storage.database import StoreError
+from getstep_server.reports.slips import address_to_type, as_html
+from getstep_server.reports.templating import template_environment
+from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .host_access import COOKIE, HostAccess, HostRefused, HostSession
-from .http import AnyResponse, Request, Response, redirect
+from .host_files import FILES, GRADE_FORMATS, HostFiles
+from .host_state import HostState
+from .http import AnyResponse, EventStream, Request, Response, Send, problem, redirect
+from .topics import Parts, Topics
+from .wall import Wall
 
 LATEST = 30
 """Decisions in the list of the page; `export` has all."""
 
-CATCH_UP_SECONDS = 3.0
-"""The longest wait for the page to read a record of its own; the record counts without it."""
+HOLDS_SECONDS = 2.0
+"""The interval at which a page that follows is asked whether its session still holds."""
+
+PAUSED = "the host has paused it"
+"""The reason of a pause that is asked for with one button; the preview lets the host write another one."""
 
 Kind: TypeAlias = type[requests.Request]
 
@@ -100,6 +112,53 @@ class Form:
     inputs: list[Input]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the parts of the page show; see ``host_parts.html.j2``."""
+
+    health: HostHealth
+    facts: list[tuple[str, str]]
+    pauses: list[tuple[str, str, dict[str, str]]]
+    """What is paused but running matches: its name, why, and the fields of the form that ends the pause."""
+    paused: bool
+    waits: bool
+    questions: Sequence[QuestionAsked]
+    wall: WallAnswer
+    decisions: list[tuple[str, str, str, str]]
+    reason: str = PAUSED
+
+    @staticmethod
+    def seconds(ms: float) -> str:
+        """Return a time: 35 ms, 1.2 s."""
+        return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
+
+    @staticmethod
+    def duration(since: int) -> str:
+        """Return how long ago a time is, in steps that do not change with each look: 40 s, 12 min."""
+        seconds = max(0.0, time.time() - since / 1000)
+        return f"{5 * int(seconds / 5)} s" if seconds < 120 else f"{int(seconds / 60)} min"
+
+    @staticmethod
+    def team_state(team: HostTeam) -> str:
+        """Return the state of a team in words."""
+        words = {"hanging": "does not answer", "out": "out", "unknown": "–", "missing": "missing"}
+        bots = f"{team.connected} of {team.seats} bots" if team.seats > 1 else "connected"
+        stalled = f", stalled in {', '.join(f'#{match}' for match in team.stalled)}" if team.stalled else ""
+        return f"{words.get(team.state, bots)}{stalled}"
+
+
+class QuestionAsked(NamedTuple):
+    """A question that waits for its answer."""
+
+    number: int
+    team: str
+    text: str
+
+
+PARTS = ("state", "matches", "questions", "teams", "wall", "log")
+"""The macros of ``host_parts.html.j2``, each a part of the page that changes."""
+
+
 class HostConsole:
     """The pages under ``/host``.
 
@@ -107,12 +166,30 @@ class HostConsole:
         feed: the contest.
         render: makes a page from a template.
         access: knows the sessions.
+        state: of the contest.
+        health: returns the state as it is now.
+        wall: what the host has chosen for it.
     """
 
-    def __init__(self, feed: Feed, render: Callable[..., Response], access: HostAccess) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        render: Callable[..., Response],
+        access: HostAccess,
+        state: HostState,
+        health: Callable[[], HostHealth],
+        wall: Wall,
+    ) -> None:
         self._feed = feed
         self._render = render
         self._access = access
+        self._state = state
+        self._health = health
+        self._wall = wall
+        self._files = HostFiles(feed.folder)
+        self._macros: Any = template_environment("getstep_server.web").get_template("host_parts.html.j2").module
+        self.topics = Topics(lambda name: self._changing if name == "host" else None)
+        """The parts of the page, which all sessions follow."""
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/host``."""
@@ -128,8 +205,14 @@ class HostConsole:
             return self._refuse(refused.status, str(refused))
         except ConfigError as error:
             return self._refuse(503, str(error))
-        if request.method != "POST":
-            return await self._page(session) if request.path == "/host" else self._missing()
+        if request.method == "POST":
+            return await self._posted(request, session)
+        try:
+            return await self._got(request, session)
+        except _PROBLEMS as error:
+            return await self._page(session, problem=str(error), status=409)
+
+    async def _posted(self, request: Request, session: HostSession) -> AnyResponse:
         view = _POST.get(request.path)
         if view is None:
             return self._missing()
@@ -141,8 +224,19 @@ class HostConsole:
             return self._refuse(403, "This form is not from this page. Load the page again.")
         try:
             return await view(self, session, form)
-        except (UsageError, ConfigError, StoreError, RecordError, msgspec.DecodeError) as error:
+        except _PROBLEMS as error:
             return await self._page(session, problem=str(error), status=409)
+
+    async def _got(self, request: Request, session: HostSession) -> AnyResponse:
+        if request.path == "/host":
+            return await self._page(session)
+        if request.path == "/host/changes":
+            return self._changes(request, session)
+        if found := _SLIP.fullmatch(request.path):
+            return await self._slip(int(found[1]))
+        if found := _FILE.fullmatch(request.path):
+            return await self._files.make(found[1], request.query) or self._missing()
+        return self._missing()
 
     # --- what a browser sends ---
 
@@ -156,54 +250,74 @@ class HostConsole:
             word=session.word,
             # as JSON, which has no line ends: those in a form field would be shown escaped
             request=msgspec.json.encode(asked).decode(),
+            why=asked.why,
             summary=made.preview.summary("Would be on record"),
             lines=list(made.preview.lines(made.after.contest)),
             seen=made.preview.place if made.begun else None,
         )
 
     async def decide(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
-        """Put a decision on record that the host has seen the preview of."""
+        """Put a decision on record that the host has seen the preview of; its reason may be another one now."""
         asked: requests.Request = msgspec.json.decode(form.get("request", ""), type=requests.AnyRequest)
-        asked, text = msgspec.structs.replace(asked, by=session.author), form.get("seen", "")
+        why = form.get("why", "").strip() or asked.why
+        asked, text = msgspec.structs.replace(asked, by=session.author, why=why), form.get("seen", "")
         seen = int(text) if text.isdecimal() and len(text) < 10 else None
         decide = partial(making.decide, seen=seen)
         made = await trio.to_thread.run_sync(decide, self._feed.folder, asked)
         what = "On record" if made.begun else "In teams.toml, for the start"
         session.teams = made.teams
-        return await self._done(session, made.preview.summary(what), made.after)
+        await self._state.caught_up(made.after.place)
+        return self._done(session, made.preview.summary(what))
 
     async def announce(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Say something to everybody."""
-        after = await trio.to_thread.run_sync(
-            messages.announce, self._feed.folder, form.get("text", ""), session.author
-        )
-        return await self._done(session, "The announcement is on record. Each bot shows it in its terminal.", after)
+        text, by = form.get("text", ""), session.author
+        after = await trio.to_thread.run_sync(messages.announce, self._feed.folder, text, by)
+        await self._state.caught_up(after.place)
+        return self._done(session, "The announcement is on record. Each bot shows it in its terminal.")
 
     async def answer(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
         """Answer a question of a team."""
-        number = form.get("question", "")
-        if not number.isdecimal() or len(number) > 9:
-            raise UsageError(f"question {number!r}, expected its number")
-        reply = partial(messages.answer, to_all="to_all" in form)
-        after = await trio.to_thread.run_sync(
-            reply, self._feed.folder, int(number), form.get("text", ""), session.author
-        )
-        return await self._done(session, f"The answer to question {number} is on record.", after)
+        number = _number(form, "question")
+        reply, text = partial(messages.answer, to_all="to_all" in form), form.get("text", "")
+        after = await trio.to_thread.run_sync(reply, self._feed.folder, number, text, session.author)
+        await self._state.caught_up(after.place)
+        return self._done(session, f"The answer to question {number} is on record.")
 
-    async def _done(self, session: HostSession, what: str, after: Tournament) -> Response:
-        """Answer a form, once the page has read the new record itself: the next page shows it."""
+    async def start(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
+        """Let a server that waits for teams start."""
+        text = form.get("at") or None
+        at = await trio.to_thread.run_sync(starting.start, self._feed.folder, session.author, text)
+        when = "now" if at is None else f"at {at:%H:%M}"
+        return self._done(session, f"The server starts {when}, without teams that are missing.")
+
+    async def wall(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
+        """Change what the wall shows."""
+        match form.get("do", ""):
+            case "pin":
+                number = _number(form, "match")
+                if number not in self._feed.tournament.matches:
+                    raise UsageError(f"there is no match {number} that spectators may see")
+                self._wall.pin(number)
+            case "unpin":
+                self._wall.pin(None)
+            case "next":
+                self._wall.next()
+            case "message":
+                self._wall.say(form.get("text", "").strip())
+            case what:
+                raise UsageError(f"the wall does not know {what!r:.80}; load the page again")
+        return self._done(session, "The wall shows it now.")
+
+    def _done(self, session: HostSession, what: str) -> Response:
         session.done = what
-        with trio.move_on_after(CATCH_UP_SECONDS):
-            while self._feed.whole.place < after.place:
-                await trio.sleep(0.02)  # the feed looks at the records several times in a second
         return redirect("/host")
 
     # --- pages ---
 
     async def _page(self, session: HostSession, *, status: int = 200, problem: str = "") -> AnyResponse:
-        feed = self._feed
-        tournament = feed.whole
-        free = await trio.to_thread.run_sync(_free_bytes, feed.folder)
+        tournament = self._feed.whole
+        await self._state.refresh()
         done, teams = session.done, session.teams
         session.done, session.teams = "", ()
         return self._render(
@@ -214,13 +328,81 @@ class HostConsole:
             problem=problem,
             done=done,
             added=teams,
-            health=_health(feed, free),
-            questions=tournament.messages.open_questions,
-            team_name=tournament.contest.team_name,
+            parts=self._parts(session.word),
             forms={heading: [_form(kind) for kind in kinds] for heading, kinds in KINDS.items()},
             names=[team.name for team in tournament.contest.teams.values()],
             contest_events=[event.name for event in tournament.contest.events],
-            decisions=_latest(tournament),
+            files=FILES,
+            grade_formats=GRADE_FORMATS,
+        )
+
+    def _changes(self, request: Request, session: HostSession) -> AnyResponse:
+        """Return the parts of the page as they change, until the session is over."""
+        topic = self.topics.get("host")
+        if topic is None or self.topics.crowd.is_full(request.address):
+            return problem(503, "too many pages follow the console; close some")
+
+        async def follow(send: Send) -> None:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._until_over, session, nursery.cancel_scope)
+                await self.topics.follow(topic, request.address, send)
+            await send(b'data: {"over":true}\n\n')
+
+        return EventStream(follow)
+
+    async def _until_over(self, session: HostSession, scope: trio.CancelScope) -> None:
+        while await self._access.holds(session):
+            await self._state.refresh()
+            await trio.sleep(HOLDS_SECONDS)  # a key is replaced by a command, which tells this process nothing
+        scope.cancel()
+
+    async def _slip(self, team: int) -> AnyResponse:
+        """Return the slip of a team, for the printer."""
+        contest = await trio.to_thread.run_sync(load_contest, self._feed.folder)
+        if team not in contest.contestants:
+            return self._missing()
+        status = self._feed.status if self._feed.server_runs else None
+        if (
+            status is not None and status.address is not None
+        ):  # `run` may listen on another port than contest.toml says
+            contest = contest.listening_on(port=status.address[1])
+        one = msgspec.structs.replace(contest, teams={team: contest.teams[team]})
+        page = await trio.to_thread.run_sync(lambda: as_html(one, address_to_type(contest)))
+        return Response(page.encode(), headers=(("Content-Security-Policy", _SLIP_POLICY),))
+
+    def _changing(self) -> Parts:
+        """Return the parts for all sessions; the script puts the word of its session into each form."""
+        return self._parts("")
+
+    def _parts(self, word: str) -> dict[str, str]:
+        seen = self._seen()
+        # without line ends, which a topic escapes as it does in all texts
+        made = {name: getattr(self._macros, name)(seen, word) for name in PARTS}
+        return {name: " ".join(str(text).split()) for name, text in made.items()}
+
+    def _seen(self) -> Seen:
+        feed, whole = self._feed, self._feed.whole
+        health, name = self._health(), whole.contest.team_name
+        running = {match.match for match in health.matches}
+        status = feed.status if feed.server_runs else None
+        pauses = []
+        for one in whole.pauses.decisions:
+            if one.match is None:
+                event = None if one.event is None else whole.contest.event(one.event).name
+                pauses.append((event or "the contest", one.why, {} if event is None else {"event": event}))
+            elif one.match not in running:
+                pauses.append((f"#{one.match}", one.why, {"match": str(one.match)}))
+        return Seen(
+            health=health,
+            facts=_facts(health, whole),
+            pauses=pauses,
+            paused=whole.pauses.contest is not None,
+            waits=status is not None and (status.state == "gathering" or bool(status.waiting)),
+            questions=[
+                QuestionAsked(one.number, name(one.team), one.text) for one in whole.messages.open_questions
+            ],
+            wall=self._wall.answer(),
+            decisions=_latest(whole),
         )
 
     def _missing(self) -> Response:
@@ -230,12 +412,29 @@ class HostConsole:
         return self._render("error", status=status, title="Host's console", text=text)
 
 
+_PROBLEMS = (UsageError, ConfigError, StoreError, DatabaseError, RecordError, msgspec.DecodeError, OSError)
+"""What is told on the page: the host did something wrong, or the contest cannot be read or written."""
+
+_SLIP = re.compile(r"/host/slip/([0-9]{1,10})")
+_FILE = re.compile(r"/host/files/([a-z.]{1,40})")
+_SLIP_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+"""A slip has its style in itself, because it is a file of its own elsewhere. It has no script."""
+
 _POST: dict[str, Callable[[HostConsole, HostSession, Mapping[str, str]], Awaitable[AnyResponse]]] = {
     "/host/preview": HostConsole.preview,
     "/host/decide": HostConsole.decide,
     "/host/announce": HostConsole.announce,
     "/host/answer": HostConsole.answer,
+    "/host/start": HostConsole.start,
+    "/host/wall": HostConsole.wall,
 }
+
+
+def _number(form: Mapping[str, str], name: str) -> int:
+    text = form.get(name, "")
+    if not (text.isascii() and text.isdecimal()) or len(text) > 9:
+        raise UsageError(f"{name} {text!r:.80}, expected its number")
+    return int(text)
 
 
 def _form(kind: Kind) -> Form:
@@ -286,26 +485,41 @@ def _latest(tournament: Tournament) -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free
+_STATES = {
+    "new": "has not begun",
+    "waiting": "waits for the teams",
+    "playing": "plays",
+    "over": "the contest is over",
+    "stopped": "has stopped",
+}
 
 
-def _health(feed: Feed, free: int) -> list[tuple[str, str]]:
+def _facts(health: HostHealth, whole: Tournament) -> list[tuple[str, str]]:
     """Return how the contest is, as names and values."""
-    status, tournament = feed.status, feed.whole
-    name = tournament.contest.team_name
-    lines = [("Matches", f"{tournament.done} of {tournament.total} are over")]
-    if not feed.server_runs or status is None:
-        lines.append(("Server", "no server runs this contest now"))
-    else:
-        missing = [name(team) for team in tournament.contest.contestants if not status.connected.get(team)]
-        states = {"gathering": "waits for the teams", "over": "the contest is over"}
-        lines += [
-            ("Server", states.get(status.state, "plays")),
-            ("Event loop", f"woken {status.lag_ms:.1f} ms late"),
+    state = _STATES[health.state] if health.server_runs else "no server runs this contest now"
+    facts = [("Matches", f"{health.done} of {health.total} are over"), ("Server", state)]
+    if health.start_at is not None:
+        facts.append(("Starts", f"at {datetime.fromtimestamp(health.start_at / 1000).astimezone():%H:%M}"))
+    if health.lag_ms is not None:
+        missing = [team.name for team in health.teams if team.state == "missing"]
+        hanging = [team.name for team in health.teams if team.state == "hanging"]
+        facts += [
+            ("Event loop", f"woken {health.lag_ms:.1f} ms late"),
             ("Not connected", ", ".join(missing) or "nobody: all teams are here"),
-            ("Connected, but silent", ", ".join(map(name, status.hanging)) or "none"),
+            ("Connected, but silent", ", ".join(hanging) or "none"),
         ]
-    lines.append(("Questions", f"{tournament.messages.unanswered} without an answer"))
-    lines.append(("Free disk", f"{free / 1e9:.1f} GB"))
-    return lines
+    stalled = [team.name for team in health.teams if team.stalled]
+    slow = max(health.teams, key=lambda team: team.move_ms or 0.0, default=None)
+    if stalled:
+        facts.append(("Stalled", ", ".join(stalled)))
+    if slow is not None and slow.move_ms:
+        facts.append(("Slowest team", f"{slow.name}, {Seen.seconds(slow.move_ms)} a move"))
+    incidents = ", ".join(f"{code} {count}" for code, count in sorted(health.incidents.items()))
+    facts += [
+        ("Questions", f"{health.questions} without an answer"),
+        ("Incidents", incidents or "none"),
+        ("Spectators", "results are hidden from them" if whole.frozen_at is not None else "see all results"),
+        ("Page", f"{health.connections} connections, {health.followers} that follow"),
+        ("Free disk", f"{health.disk_free / 1e9:.1f} GB"),
+    ]
+    return facts

@@ -447,7 +447,8 @@ class HttpServer:
         self, parser: h11.Connection, connection: _BrowserConnection, answer: Response, *, body: bool = True
     ) -> None:
         self.answers[answer.status] += 1
-        headers = [*SECURITY_HEADERS, *answer.headers]
+        own = {name for name, _ in answer.headers}
+        headers = [*(one for one in SECURITY_HEADERS if one[0] not in own), *answer.headers]
         if answer.status != HTTPStatus.NO_CONTENT:  # which has no length (RFC 9110, section 8.6)
             headers += [("Content-Type", answer.content_type), ("Content-Length", str(len(answer.body)))]
         if not any(name == "Cache-Control" for name, _ in answer.headers):

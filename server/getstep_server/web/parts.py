@@ -31,6 +31,7 @@ from .feed import Feed
 from .live import LiveMatch
 from .tables import PageTables
 from .topics import Parts
+from .wall import Wall
 
 RESULTS = 12
 """The latest results on the overview."""
@@ -92,10 +93,12 @@ class Slots:
 
     Args:
         feed: the contest.
+        wall: a match that is pinned there has a board.
     """
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, wall: Wall) -> None:
         self._feed = feed
+        self._wall = wall
         self._slots: list[LiveMatch | None] = [None] * BOARDS
 
     def boards(self) -> list[LiveMatch | None]:
@@ -110,6 +113,10 @@ class Slots:
             if live.result is None or now > live.over_at + STAYS_SECONDS:
                 self._slots[place] = None
         shown = {live.match.number for live in self._slots if live is not None}
+        pinned = running.get(self._wall.pinned or 0)
+        if pinned is not None and pinned.match.number not in shown:
+            shown.add(pinned.match.number)
+            self._slots[-1] = pinned
         waiting = (live for number, live in running.items() if number not in shown)
         for place, live in enumerate(self._slots):
             if live is None:
@@ -123,12 +130,14 @@ class Overview:
     Args:
         feed: the contest.
         tables: returns the current tables.
+        wall: what the host has chosen for it.
     """
 
-    def __init__(self, feed: Feed, tables: Callable[[], PageTables]) -> None:
+    def __init__(self, feed: Feed, tables: Callable[[], PageTables], wall: Wall) -> None:
         self._feed = feed
         self._tables = tables
-        self._slots = Slots(feed)
+        self._wall = wall
+        self._slots = Slots(feed, wall)
 
     def __call__(self) -> Parts:
         feed, tournament = self._feed, self._feed.tournament
@@ -149,6 +158,7 @@ class Overview:
             next=[match_answer(tournament, match) for match in _next(feed, tables)],
             running=[match_answer(tournament, live.match) for live in islice(running.values(), RUNNING)],
             friendlies=friendlies(feed),
+            wall=self._wall.answer([None if live is None else live.match.number for live in boards]),
             more=max(0, len(running) - len(shown & running.keys())),
             **{
                 f"board{place}": None if live is None else board_answer(tournament, live)

@@ -145,7 +145,10 @@ async def serve(
 
 async def _refresh(app: App) -> None:
     while True:
-        app.topics.refresh((app.feed.version.total(), id(app.tables())))  # new tables are a new object
+        app.topics.refresh(
+            (app.feed.version.total(), id(app.tables()), app.wall.version)
+        )  # new tables: a new object
+        app.host.topics.refresh((app.feed.version.total(), app.wall.version))
         await trio.sleep(TICK_SECONDS)
 
 

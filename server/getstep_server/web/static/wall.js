@@ -19,6 +19,7 @@ export function create(root) {
   );
   let place = null; // the board that is shown
   let since = 0;
+  let nexts = 0; // how often the host has asked for another board
   let page = 0; // the part of a long table that is shown
   const shownLately = new Map();
 
@@ -36,7 +37,7 @@ export function create(root) {
   return {
     update(state) {
       this.state = state;
-      parts.state.textContent = stateText(state.progress);
+      parts.state.textContent = state.wall.text || stateText(state.progress);
       fill(parts.end, state.progress.end ? `expected end ${timeOfDay(1000 * state.progress.end)}` : state.teams.missing.length ? h("span", {}, "Missing: ", state.teams.missing.slice(0, 4).map((team, n) => [n ? ", " : "", name(team.name)]), state.teams.missing.length > 4 ? ` and ${state.teams.missing.length - 4} more` : "") : "");
       fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 4) }, state.absence));
       this.turn(Date.now());
@@ -44,7 +45,9 @@ export function create(root) {
     turn(now) {
       const { state } = this;
       const board = place && state[place];
-      if (!board || now > since + TURN_MS) place = choose(state, now);
+      if (state.wall.place) place = state.wall.place;
+      else if (!board || now > since + TURN_MS || state.wall.nexts !== nexts) place = choose(state, now);
+      nexts = state.wall.nexts;
       const shown = place && state[place];
       card.update(shown || null);
       fill(parts.idle, shown ? "" : state.freeze ? freezeText(state.freeze) : state.progress.state === "over" ? "The contest is over." : "The next match will be here.");

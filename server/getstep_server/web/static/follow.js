@@ -1,0 +1,38 @@
+// Follows events of the server, and says so when it does not answer.
+
+const offline = document.getElementById("offline");
+
+/** Call `take` with each event of an address, as an object, as long as somebody sees the page. */
+export function follow(address, take) {
+  let source = null;
+  let seen = 0;
+
+  function connect() {
+    if (source) return;
+    source = new EventSource(address);
+    source.onopen = () => (offline.hidden = true);
+    source.onmessage = (message) => {
+      seen = Date.now();
+      take(JSON.parse(message.data));
+    };
+    source.onerror = () => {
+      const at = seen ? ` This is the state of ${new Date(seen).toLocaleTimeString()}.` : "";
+      offline.textContent = `No connection to the server.${at} The page comes back automatically.`;
+      offline.hidden = false;
+      // A browser gives up after an answer that is no event stream, such as "too many spectators".
+      if (source && source.readyState === EventSource.CLOSED) {
+        source = null;
+        setTimeout(connect, 5000 + 5000 * Math.random());
+      }
+    };
+  }
+
+  function disconnect() {
+    if (source) source.close();
+    source = null;
+  }
+
+  // A page that nobody sees needs no events.
+  document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+  if (!document.hidden) connect();
+}
