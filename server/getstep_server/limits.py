@@ -381,6 +381,9 @@ TEAM_SESSION_SECONDS = 8 * 3600.0
 PAGE_NONCE_SECONDS = 60.0
 """The age of a nonce that a login on the page may sign. A browser asks for it and signs it within a second."""
 
+WALL_TEXT_CHARS = 200
+"""The characters of the host's message on the wall: two lines on a projector."""
+
 OWN_MATCHES = 200
 """The latest matches in the area of a team. To read the turns of that many takes some tenths of a second, once."""
 

@@ -143,6 +143,7 @@ def test_a_contest_from_its_teams_to_its_grades(visitor: Visitor, programs: Prog
     console.checked()
     console.decide("Add teams by name", "the train was late", Names_of_the_new_teams=LATE)
     expect_text(other.page, "#part-log", f"{LATE} joins.*the host: the train was late")
+    server.expect(f"The host: {LATE} joins")
     programs.start(sys.executable, str(bots), str(server.port), *console.tokens())
     expect_text(other.page, "#part-teams", f"{LATE} 12 connected")
 
@@ -152,6 +153,15 @@ def test_a_contest_from_its_teams_to_its_grades(visitor: Visitor, programs: Prog
     console.press("Pause it at once", "fire alarm")
     expect_text(other.page, "#part-state", "Paused: the contest – fire alarm")
     expect_text(other.page, "#part-matches", "paused: fire alarm")
+    wall = visitor.open(f"{console.url}/wall")
+    for number in re.findall(r"#(\d+)", other.page.locator("#part-matches").inner_text())[:2]:
+        other.page.get_by_label("Pin the board of match").fill(number)
+        other.page.get_by_role("button", name="Pin", exact=True).click()
+        expect_text(wall, ".card-head", f"#{number}")
+    other.page.get_by_label("Message on the wall only").fill("Everybody out")
+    other.page.get_by_role("button", name="Show it").click()
+    expect_text(wall, ".wall-state", "Everybody out")
+    wall.close()
     server.signal(signal.SIGKILL)
     server.wait()
 

@@ -11,7 +11,7 @@ import pytest
 from getstep_server.config.contest import load_contest
 from getstep_server.config.host_key import new_link
 from getstep_server.storage.contest_state import tournament_of
-from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.processes import Program
 from tests.support.quick import quick
 from tests.support.random_results import make_up
@@ -19,9 +19,11 @@ from tests.support.random_results import make_up
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return make_up(
-        tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], ["Ada", "Blaise", "Carl"], most=2
-    ).folder
+    names, event = ["Ada", "Blaise", "Carl"], {"game": "hop", "settings": {"legs": 1}}
+    folder = make_up(tmp_path / "half", [event], names, most=2).folder
+    toml = folder / "contest.toml"
+    toml.write_text(toml.read_text().replace("port = 0", "port = 7777", 1))  # slips name it
+    return folder
 
 
 @pytest.fixture
@@ -60,4 +62,13 @@ def test_it_fits_each_screen(url: str, folder: Path, visitor: Visitor, screen: s
     for one in page.locator("summary").all():
         one.click()
     assert barriers(page) == []
-    no_sideways_scrolling(page)
+    assert no_sideways_scrolling(page)
+    page.goto(f"{url}/host/slip/1")
+    expect_text(page, "h1", "Ada")
+    assert barriers(page) == []
+    assert no_sideways_scrolling(page)
+    stranger = visitor.open(f"{url}/start", size, color_scheme=scheme)
+    visitor.tolerated = GONE
+    stranger.goto(f"{url}/host")
+    expect_text(stranger, "main", "Open the console by its link")
+    assert barriers(stranger) == []

@@ -215,6 +215,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "TEAM_SESSIONS": ("10**9", f"{_OWN}test_a_team_has_eight_sessions"),
     "TEAM_SESSION_SECONDS": ("1e9", f"{_OWN}test_a_session_ends_after_eight_hours"),
     "PAGE_NONCE_SECONDS": ("1e9", f"{_OWN}test_a_nonce_is_fresh_for_a_minute"),
+    "WALL_TEXT_CHARS": ("10**6", "tests/server/test_web_host.py::test_the_wall"),
     "OWN_MATCHES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
     "OWN_PENALTIES": ("10**9", f"{_OWN}test_the_area_has_so_many_matches_and_penalties"),
     "OWN_PENALTIES_OF_A_MATCH": ("10**9", f"{_OWN}test_equal_penalties_of_a_match_are_one_and_the_latest_is_first"),

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from getstep_server.api.answers import WallAnswer
 from getstep_server.config.fields import check_visible
 from getstep_server.errors import UsageError
-
-MAX_WALL_TEXT = 200
-"""The characters of a message on the wall: two lines on a projector."""
+from getstep_server.limits import WALL_TEXT_CHARS
 
 
 class Wall:
@@ -49,7 +47,7 @@ class Wall:
                 check_visible(text)
             except ValueError as error:
                 raise UsageError(f"message {text!r:.80}, expected {error}") from None
-            if len(text) > MAX_WALL_TEXT:
-                raise UsageError(f"message of {len(text)} characters, expected at most {MAX_WALL_TEXT}")
+            if len(text) > WALL_TEXT_CHARS:
+                raise UsageError(f"message of {len(text)} characters, expected at most {WALL_TEXT_CHARS}")
         self.text = text
         self.version += 1
