@@ -180,7 +180,10 @@ ANALYSIS_SECONDS = 8
 
 
 def draw_contest(folder: Path) -> None:
-    """Draw the host's terminal, the live page, the wall and the report of one contest."""
+    """Draw the host's terminal, the live page, the wall, the console and the report of one contest.
+
+    Palettes of 64 colours, and 128 for the report, make both smaller.
+    """
     contest = folder / "autumn"
     web_port = free_port()
     page = f"http://127.0.0.1:{web_port}"
@@ -189,6 +192,8 @@ def draw_contest(folder: Path) -> None:
         with browser() as shot:
             shot("overview", page, LAPTOP, ready=".card:first-child .plate.turn")
             shot("wall", f"{page}/wall", PROJECTOR, ready=".card .plate.turn", dark=True)
+            link = server("host-key", str(contest), "--web-port", web_port).strip()
+            shot("console", link, LAPTOP, ready=".row")
     save("run", next(frame for frame in terminal.frames() if share_done(frame) >= SHOWN_AT))
     server("report", str(contest), "--no-replays")
     with browser() as shot:
@@ -409,8 +414,10 @@ def browser() -> Iterator[Callable[..., None]]:
         chromium.close()
 
 
-def server(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "getstep_server", *arguments], check=True, stdout=subprocess.DEVNULL)
+def server(*arguments: str) -> str:
+    """Run a command of the host, and return what it prints."""
+    command = [sys.executable, "-m", "getstep_server", *arguments]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def free_port() -> str:
