@@ -113,6 +113,12 @@ def printed_link(server: Any) -> str:
     return str(server.expect(r"^Host's console, on this computer only: \S+\?key=(\S+)$")[1])
 
 
+def verify_backup(console: Console, folder: Path) -> None:
+    with zipfile.ZipFile(io.BytesIO(console.load("backup.zip"))) as packed:
+        packed.extractall(folder)
+    assert run_command(["verify", str(folder / "autumn")]) == 0
+
+
 def test_a_contest_from_its_teams_to_its_grades(visitor: Visitor, programs: Programs, tmp_path: Path) -> None:
     folder = tmp_path / "autumn"
     event = {**SMALL["event"], "settings": {"legs": 1}}
@@ -146,6 +152,8 @@ def test_a_contest_from_its_teams_to_its_grades(visitor: Visitor, programs: Prog
     server.expect(f"The host: {LATE} joins")
     programs.start(sys.executable, str(bots), str(server.port), *console.tokens())
     expect_text(other.page, "#part-teams", f"{LATE} 12 connected")
+
+    verify_backup(console, tmp_path / "copy")  # of one moment, while the server adds records
 
     console.page.get_by_label("Announcement to everybody").fill("Pizza at noon")
     console.page.get_by_role("button", name="Announce", exact=True).click()
@@ -191,9 +199,7 @@ def test_a_contest_from_its_teams_to_its_grades(visitor: Visitor, programs: Prog
     grades = list(csv.DictReader(io.StringIO(console.load("grades.csv?scale=place&format=csv").decode())))
     assert {row["team_name"] for row in grades} == {*NAMES, LATE}
     assert float(grades[0]["grade"]) == 100.0
-    with zipfile.ZipFile(io.BytesIO(console.load("backup.zip"))) as packed:
-        packed.extractall(tmp_path / "backup")
-    assert run_command(["verify", str(tmp_path / "backup" / "autumn")]) == 0
+    verify_backup(console, tmp_path / "backup")
     decisions = tournament_of(load_contest(folder)).decisions
     assert [(one.kind, one.by) for one in decisions] == [
         (DecisionKind.JOIN, "the host"),

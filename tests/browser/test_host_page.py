@@ -46,6 +46,7 @@ def test_a_ruling_is_previewed_and_put_on_record(url: str, folder: Path, visitor
     form.get_by_role("button", name="Preview").click()
     expect_text(page, "main", "Would be on record: match 1 .* is won by Blaise")
     expect_text(page, "main", "table: Blaise: rank")
+    assert barriers(page) == []
     assert tournament_of(load_contest(folder)).decisions == []
     page.get_by_role("button", name="Put it on record").click()
     expect_text(page, "p.alert", "On record: match 1 .* is won by Blaise")

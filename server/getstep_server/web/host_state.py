@@ -7,7 +7,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 import trio
@@ -114,7 +113,7 @@ class HostState:
         first, second = PLAYERS
         return HostMatch(
             **{name: getattr(match, name) for name in match.__struct_fields__},
-            began=round(1000 * datetime.fromisoformat(live.head["started"]).timestamp()),
+            began=round(1000 * live.began_at),
             turn=live.played,
             used=(round(state.clocks.thought_ms[first]), round(state.clocks.thought_ms[second])),
             paused=None if live.pause is None else live.pause.why,

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
@@ -57,6 +58,7 @@ class LiveMatch:
         try:
             self.match: Match = match_of(head)
             self.state: MatchState = match_state_of(head)
+            self.began_at: float = datetime.fromisoformat(head["started"]).timestamp()
         except (KeyError, TypeError, ValueError) as error:
             raise RecordError(f"the head of match {head.get('match')!r:.20}: {error}") from error
         self.head = head
