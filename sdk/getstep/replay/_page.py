@@ -93,8 +93,8 @@ def style() -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a script as a browser needs it: without indentation and the lines that are comments."""
-    lines = map(str.strip, text.splitlines())
+    """Return a script as a browser needs it: without indentation and comments. No string may have ``; // ``."""
+    lines = (re.sub(r"(?<=[;,{})\]]) // .*", "", line.strip()) for line in text.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith(("//", "/*", "*")))
 
 
