@@ -20,7 +20,6 @@ from ._page import (
     script,
     source,
     style,
-    without_comments,
 )
 from ._read import NotAReplayError, read_replays
 
@@ -39,5 +38,4 @@ __all__ = [
     "script",
     "source",
     "style",
-    "without_comments",
 ]

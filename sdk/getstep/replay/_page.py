@@ -80,7 +80,7 @@ def script() -> str:
     """Return the viewer as one script, without comments: modules cannot be loaded from a file."""
     lines = []
     for name in MODULES:
-        for line in without_comments(source(name)).splitlines():
+        for line in _without_comments(source(name)).splitlines():
             if not line.startswith("import "):
                 lines.append(re.sub(r"^export ", "", line))
     return "(() => {\n" + "\n".join(lines) + "\n" + _START + "\n})();\n"
@@ -92,9 +92,9 @@ def style() -> str:
     return source(STYLE_FILE) + svg_style()
 
 
-def without_comments(text: str) -> str:
-    """Return a script as a browser needs it: without indentation and comments. No string may have ``; // ``."""
-    lines = (re.sub(r"(?<=[;,{})\]]) // .*", "", line.strip()) for line in text.splitlines())
+def _without_comments(text: str) -> str:
+    """Return a script as a browser needs it: without indentation and the lines that are comments."""
+    lines = map(str.strip, text.splitlines())
     return "".join(f"{line}\n" for line in lines if line and not line.startswith(("//", "/*", "*")))
 
 

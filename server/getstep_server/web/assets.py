@@ -8,8 +8,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from rjsmin import jsmin
+
 from getstep.drawing import svg_style
-from getstep.replay import MODULES, STYLE_FILE, source, without_comments
+from getstep.replay import MODULES, STYLE_FILE, source
 from getstep_engines import GAMES, look_json
 
 from .http import JSON, Request, Response, problem
@@ -42,12 +44,12 @@ def static(name: str) -> Response:
 def static_files() -> Mapping[str, bytes]:
     """Return the scripts and style sheets by name.
 
-    Boards and replays are drawn by the modules of `getstep.replay`.
+    Boards and replays are drawn by the modules of `getstep.replay`. Scripts have no comments and needless spaces.
     """
     folder = files("getstep_server.web").joinpath("static")
     texts = {entry.name: entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.is_file()}
     texts |= {name: source(name) for name in (*MODULES, STYLE_FILE)}
-    found = {name: without_comments(text) if name.endswith(".js") else text for name, text in texts.items()}
+    found = {name: jsmin(text) if name.endswith(".js") else text for name, text in texts.items()}
     return {
         **{name: text.encode() for name, text in found.items()},
         "board.css": svg_style().encode(),  # all colours: bots may draw in each of them
