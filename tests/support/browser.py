@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from tests.support.contests import token_of
 from tests.support.patience import PATIENCE_SECONDS
 
-PHONE, LAPTOP, WALL = (360, 740), (1366, 768), (1920, 1080)
+PHONE, TABLET, LAPTOP, WALL = (360, 740), (768, 1024), (1366, 768), (1920, 1080)
 
 SCREENS = {
     f"{scheme}-{name}": (size, scheme)

@@ -138,7 +138,7 @@ def _teams(tournament: Tournament, match: Match) -> tuple[TeamRef, TeamRef]:
 def _event_name(tournament: Tournament, match: Match) -> str:
     """Return the name of a match's event; of its game, if the event is no longer in the contest."""
     contest = tournament.contest
-    return contest.event(match.event).name if match.event <= len(contest.events) else match.game
+    return contest.event(match.event).heading if match.event <= len(contest.events) else match.game
 
 
 def _outcome(text: str) -> Outcome:
@@ -204,7 +204,7 @@ def _pause_name(tournament: Tournament, event: int | None, match: int | None) ->
     if event is None:
         return "the contest"
     contest = tournament.contest
-    return contest.event(event).name if event <= len(contest.events) else f"event {event}"
+    return contest.event(event).heading if event <= len(contest.events) else f"event {event}"
 
 
 # --- the contest and its events ---------------------------------------------------------------------------------

@@ -160,6 +160,11 @@ class ContestEvent(Struct, frozen=True):
     tie_breaks: tuple[TieBreak, ...]
     teams: tuple[int, ...]
 
+    @property
+    def heading(self) -> str:
+        """The event's name for people; without a name of its own, it is the game's title without its origin."""
+        return self.name if self.name != self.game.name else game_heading(self.game)
+
     def extreme_options(self) -> list[dict[str, int]]:
         """Return the options of a match with the smallest values, and those with the largest if they differ."""
         values = self.game.values(self.options).items()
@@ -256,4 +261,9 @@ def describe_event(event: ContestEvent, lag_ms: int) -> str:
 
 def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
     chosen = ", ".join(f"{name} {value}" for name, value in options.items())
-    return f"{game.name} ({chosen})" if chosen else game.name
+    return f"{game_heading(game)} ({chosen})" if chosen else game_heading(game)
+
+
+def game_heading(game: Game) -> str:
+    """Return the title of a game without its origin, such as "Longest Path"."""
+    return game.title.partition(" (")[0]

@@ -248,7 +248,7 @@ def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing],
     games = [game for game in data.games if game.event == event.number]
     return EventPart(
         key=key,
-        name=event.name,
+        name=event.heading,
         about=describe_event(event, data.contest.file.time.lag_ms),
         played=_matches(len(results)),
         standings=_with_teams(
@@ -290,7 +290,7 @@ def _combined(contest: Contest, rows: Sequence[Combined]) -> Grid:
     """Return the combined table, with events by name."""
     grid = _grid("combined", "All events together", combined_table(contest, rows, every=True))
     share = "share of the other teams that the team is ahead of, in percent"
-    return replace(grid, hints=_HINTS | dict.fromkeys((event.name for event in contest.events), share))
+    return replace(grid, hints=_HINTS | dict.fromkeys((event.heading for event in contest.events), share))
 
 
 def _with_teams(grid: Grid, rows: Sequence[Standing | Combined], data: ReportData) -> Grid:
@@ -433,7 +433,7 @@ def _plots(data: ReportData, event: ContestEvent, results: Sequence[Result], key
         return None
     step()
     histories = _histories(data.contest, ratings, results, step)
-    title = f"{event.name}: ratings"
+    title = f"{event.heading}: ratings"
     return Plots(
         table=_grid(f"{key}-ratings", "Ratings", ratings_table(data.tournament, event)),
         ratings=ratings_plot(rows, label=title),

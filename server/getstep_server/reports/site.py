@@ -118,7 +118,7 @@ def _pair_pages(data: ReportData, store: Store, seen: Seen, links: Links) -> Ite
         found = pair_events(tournament, store, teams[0], matches, links, tournament.place, seen)
         events = [
             TeamEvent(
-                event.name,
+                event.heading,
                 event.facts,
                 Grid(f"matches-{n}", "Matches", event.columns, hints={**HINTS, PARTS: PARTS_HINT}),
             )
@@ -145,7 +145,7 @@ def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:
         facts = (
             [] if row is None or points is None else [("rank", rank_text(row)), (points.heading, points.cells[0])]
         )
-        yield TeamEvent(event.name, [*facts, *_facts(row)], _matches(data, event.number, matches, links))
+        yield TeamEvent(event.heading, [*facts, *_facts(row)], _matches(data, event.number, matches, links))
 
 
 def _facts(row: Standing | None) -> Iterator[tuple[str, str]]:

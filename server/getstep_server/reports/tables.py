@@ -84,9 +84,9 @@ def combined_table(
     events = contest.events if every or len(contest.events) <= EVENTS_SHOWN else ()
     columns = [
         Column(
-            event.name,
+            event.heading,
             [_share(row, str(event.number)) for row in rows],
-            folded_heading(event.name),
+            folded_heading(event.heading),
             str(event.number),
         )
         for event in events
@@ -96,7 +96,7 @@ def combined_table(
     lots = [None if row.waiting else row.lot for row in rows]
     if any(lot is not None for lot in lots):
         columns.append(Column("lot", list(map(_or_empty, lots))))
-    key = ", ".join(f"{event.number} {event.name}" for event in events)
+    key = ", ".join(f"{event.number} {event.heading}" for event in events)
     notes = ["Order: total, firsts, lot."]
     return TextTable([*team_columns(contest, rows), *columns], title, notes, key=f"Events: {key}." if key else "")
 

@@ -106,7 +106,7 @@ def _event(
     facts += _tag_facts(tournament, team, [result for result in results if result is not None], tags)
     columns.append(Column("scores", scores))
     columns.append(Column(PARTS, parts, justify="left", links=moves))
-    return PairEvent(event.name, facts, columns)
+    return PairEvent(event.heading, facts, columns)
 
 
 def _tag_facts(

@@ -216,7 +216,7 @@ class EventPage:
             notices=notices_answer(self._feed),
             event=EventHead(
                 number=event.number,
-                name=event.name,
+                name=event.heading,
                 title=event.game.title,
                 about=tables.about.get(event.number, ""),
             ),

@@ -370,7 +370,7 @@ def _times(read: Sequence[tuple[Match, list[OwnTurns]]], tournament: Tournament)
         )
         found.append(
             {
-                "event": event.name,
+                "event": event.heading,
                 "limit": str(event.time_control),
                 "moves": moves,
                 "mean_ms": sum(turns.total_ms for _, turns in own) / moves if moves else None,

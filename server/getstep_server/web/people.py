@@ -195,7 +195,7 @@ class People(Boards):
         if team is None or not self._friendly.is_free(team.id):
             return self.start(request, text=GONE, status=409)
         if team.id not in event.teams:
-            text = f"{team.name} does not take part in {event.name}. Choose another game for its bot."
+            text = f"{team.name} does not take part in {event.heading}. Choose another game for its bot."
             return self.start(request, text=text, status=409)
         if not self._has_room(request, "friendly", MAX_FRIENDLY_GAMES, MAX_FRIENDLY_GAMES_PER_ADDRESS):
             return self.start(request, text="Too many people play friendly matches on this page.", status=503)

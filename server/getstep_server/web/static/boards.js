@@ -13,6 +13,15 @@ export function look(game) {
   return looks.get(game);
 }
 
+/** Return the place of the board that matters most, among ["board0", ...]: level, and not just begun. */
+export const foremost = (state, places, rank = () => 0) => {
+  const tension = (key) => 4 * state[key].balance - (state[key].turn > 8) + rank(state[key]);
+  return places.reduce((best, key) => (best === null || tension(key) < tension(best) ? key : best), null);
+};
+
+/** Return the names of the places with a board. */
+export const boardsOf = (state) => Object.keys(state).filter((key) => /^board\d/.test(key) && state[key]);
+
 /** A card: a board between its two players. */
 export class Card {
   constructor({ heading = true } = {}) {
@@ -29,7 +38,7 @@ export class Card {
     this.element.hidden = !data;
     if (!data) return;
     this.link.href = `/match/${data.match}`;
-    this.link.replaceChildren(h("span", {}, `#${data.match}`), h("span", { class: "muted" }, data.event), h("span", { class: "muted" }, `move ${data.turn}`));
+    this.link.replaceChildren(h("span", {}, `#${data.match}`), h("span", { class: "muted event" }, name(data.event)), h("span", { class: "muted" }, `move ${data.turn}`));
     this.plates.forEach((plate) => plate.update(data));
     this.element.classList.toggle("over", Boolean(data.result));
     this.draw(data);
@@ -62,8 +71,8 @@ class Plate {
     const team = data.teams[player];
     const faults = data.faults[player];
     this.who.replaceChildren(
-      h("a", { href: `/team/${team.id}` }, name(team.name)),
-      h("small", {}, ` ${data.players[player]}`),
+      h("a", { href: `/team/${team.id}`, title: team.name }, name(team.name)),
+      h("small", { class: "role" }, ` ${data.players[player]}`),
       data.paused !== null && data.to_move === player ? h("small", { class: "paused" }, " paused") : data.stalled.includes(team.id) ? h("small", { class: "bad" }, " stalled") : faults ? h("small", { class: "bad" }, ` ${faults} fault${faults > 1 ? "s" : ""}`) : "",
     );
     this.element.classList.toggle("turn", data.to_move === player);

@@ -2,7 +2,7 @@
 
 import { fill, h, matchLink, name, teamLink, wide } from "./dom.js";
 import { stateText } from "./overview.js";
-import { freezeText, table } from "./table.js";
+import { fillFitted, freezeText, table } from "./table.js";
 
 export function create(root) {
   const parts = {};
@@ -19,13 +19,13 @@ export function create(root) {
   root.append(title, about, status, freeze, ...["Bracket", "Ladder", "Table", "Crosstable", "Ratings", "Orders"].map(section));
   const put = (key, content) => {
     parts[key].element.hidden = content === null;
-    if (content !== null) fill(parts[key].content, content);
+    if (content !== null) fillFitted(parts[key].content, content);
   };
   return {
     update(state, changed) {
       fill(title, name(state.event.name));
       document.title = state.event.name;
-      about.textContent = `${state.event.title}: ${state.event.about}`;
+      about.textContent = state.event.about;
       status.textContent = stateText(state.progress);
       freeze.hidden = !state.freeze;
       fill(freeze, freezeText(state.freeze));

@@ -1,8 +1,8 @@
 // The overview: running boards, the table, the latest results, who is missing, what is next.
 
-import { Card } from "./boards.js";
+import { Card, boardsOf, foremost } from "./boards.js";
 import { fill, h, HANGS, name, plural, teamLink, timeOfDay } from "./dom.js";
-import { freezeText, results, table, withHidden } from "./table.js";
+import { fillFitted, freezeText, results, table, withHidden } from "./table.js";
 
 const STATES = {
   new: "Not started yet",
@@ -24,6 +24,7 @@ export function create(root) {
   const part = (key, element) => (parts[key] = element);
   const section = (id, title, element, attributes = {}) => h("section", { "aria-labelledby": id, ...attributes }, h("h2", { id }, title), element);
   const cards = [];
+  let large = null; // the board that is large, until its match ends
   root.append(
     h("h1", { class: "hidden" }, "Overview"),
     h(
@@ -38,7 +39,7 @@ export function create(root) {
     h(
       "div",
       { class: "columns" },
-      h("div", { class: "main" }, section("boards-title", "Boards", part("boards", h("div", { class: "boards" }))), part("more", h("p", { class: "note" })), part("friendlies", h("p", { class: "note" }))),
+      part("main", h("div", { class: "main" }, section("boards-title", "Boards", part("boards", h("div", { class: "boards" }))), part("more", h("p", { class: "note" })), part("friendlies", h("p", { class: "note" })))),
       h(
         "div",
         { class: "side" },
@@ -53,7 +54,7 @@ export function create(root) {
       if (changed.has("progress")) progress(parts, state.progress);
       if (changed.has("teams")) fill(parts.people, people(state.teams));
       if (changed.has("freeze")) freeze(parts, state.freeze);
-      if (changed.has("table") || changed.has("freeze")) fill(parts.table, table(withHidden(state.table, state.freeze), "Table"));
+      if (changed.has("table") || changed.has("freeze")) fillFitted(parts.table, table(withHidden(state.table, state.freeze), "Table"));
       if (changed.has("results") || changed.has("absence") || changed.has("freeze")) fill(parts.results, results(state.results, "The first result will be here.", state.freeze, state.absence));
       if (changed.has("friendlies")) fill(parts.friendlies, friendlies(state.friendlies));
       if (changed.has("next") || changed.has("progress")) fill(parts.next, next(state));
@@ -64,7 +65,12 @@ export function create(root) {
         }
         if (changed.has(`board${place}`)) cards[place].update(state[`board${place}`]);
       }
-      fill(parts.more, more(state, cards.every((card) => card.element.hidden)));
+      const places = boardsOf(state);
+      parts.boards.dataset.count = Math.min(places.length, 5);
+      parts.main.parentElement.classList.toggle("idle", !places.length);
+      if (!cards.some(({ data }) => data?.match === large && !data.result)) large = places.length ? state[foremost(state, places)].match : null;
+      for (const { data, element } of cards) element.classList.toggle("large", data?.match === large);
+      fill(parts.more, more(state, !places.length));
     },
     tick(now) {
       cards.forEach((card) => card.tick(now));

@@ -85,7 +85,7 @@ function climb(stage, state) {
   const before = new Map([...stage.querySelectorAll("tbody tr")].map((row) => [row.dataset.team, row.offsetTop]));
   const hidden = reveal.step === null ? freeze : { hidden: reveal.left, by_team: reveal.by_team };
   const data = only(withHidden(state.table, reveal.over ? null : hidden), WANTED);
-  const drawn = table(data, "Table");
+  const drawn = h("div", {}, table(data, "Table"));
   [...drawn.querySelectorAll("tbody tr")].forEach((row, n) => {
     row.dataset.team = data.teams[n];
     row.classList.toggle("focus", data.teams[n] === reveal.focus);

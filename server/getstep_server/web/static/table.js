@@ -1,6 +1,6 @@
 // Tables of the server: columns, and rows of cells.
 
-import { h, name, plural, wide } from "./dom.js";
+import { fill, h, name, plural, wide } from "./dom.js";
 
 /** Return a table with the number of hidden results of each team, if a freeze hides some. */
 export function withHidden(data, freeze) {
@@ -24,6 +24,42 @@ export const WANTED = new Set(["#", "team", "played", "points", "%", "total", "h
 /** Return a sentence about the freeze; null if there is none. */
 export const freezeText = (freeze) => freeze && `The table is as it was at the freeze. ${freeze.hidden ? `${plural(freeze.hidden, "result")} ${freeze.hidden === 1 ? "is" : "are"}` : "Later results will be"} hidden until the host reveals ${freeze.hidden === 1 ? "it" : "them"}.`;
 
+const KEPT = new Set([...WANTED, "rating"].filter((heading) => heading !== "played"));
+let all = false; // the reader wants all columns, and scrolls
+
+/** Replace the content of an element. Its tables get as many columns as there is room for. */
+export function fillFitted(element, ...content) {
+  fill(element, ...content);
+  for (const box of element.querySelectorAll(".table")) {
+    box.classList.add("fit");
+    fit(box);
+  }
+}
+
+/** Leave out columns between the team and the total, the spare ones first, until nothing is behind the edge. */
+function fit(box) {
+  const rows = [...box.querySelectorAll("tr")];
+  const heads = [...rows[0].cells];
+  const hide = (n, hidden) => rows.forEach((row) => (row.cells[n].hidden = hidden));
+  const places = heads.map((_, n) => n);
+  const spare = (n) => heads[n].classList.contains("spare");
+  const order = places.filter((n) => !KEPT.has(heads[n].textContent)).sort((one, other) => spare(one) - spare(other));
+  places.forEach((n) => hide(n, false));
+  const many = order.length;
+  while (!all && order.length && box.scrollWidth > box.clientWidth) hide(order.pop(), true);
+  const button = box.nextElementSibling;
+  button.hidden = !all && order.length === many;
+  button.textContent = all ? "Only the columns that have room" : `Show ${plural(many - order.length, "more column")}`;
+}
+
+const fitAll = () => document.querySelectorAll(".fit").forEach(fit);
+addEventListener("resize", fitAll);
+
+function toggleAll() {
+  all = !all;
+  fitAll();
+}
+
 /** Return a table. `link` gives the address of a row's team. */
 export function table(data, caption, { rows = Infinity, link = (team) => `/team/${team}` } = {}) {
   if (!data || !data.columns) return h("p", { class: "note" }, "No table yet.");
@@ -32,11 +68,9 @@ export function table(data, caption, { rows = Infinity, link = (team) => `/team/
   );
   const body = data.rows.slice(0, rows).map((cells, n) => row(data, cells, n, link));
   const more = data.rows.length - body.length;
-  return wide(
-    caption,
-    h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)),
-    more > 0 ? h("p", { class: "note" }, `and ${more} more`) : null,
-  );
+  const box = wide(caption, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)), more > 0 ? h("p", { class: "note" }, `and ${more} more`) : null);
+  box.classList.add("table");
+  return [box, h("button", { type: "button", class: "more", hidden: true, onclick: toggleAll })];
 }
 
 function row(data, cells, n, link) {
@@ -48,7 +82,7 @@ function row(data, cells, n, link) {
       const column = data.columns[place];
       if (!column.names) return h("td", { class: kind(column) }, cell);
       const content = team === undefined ? name(cell) : h("a", { href: link(team) }, name(cell));
-      return h("th", { scope: "row", class: kind(column) }, content);
+      return h("th", { scope: "row", class: kind(column), title: cell.length > 24 ? cell : null }, content);
     }),
   );
 }
