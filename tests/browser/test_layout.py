@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.old_contests.contests import unpack
 from tests.support.browser import LAPTOP, PHONE, TABLET, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.open_boards import OpenBoards, open_boards
 from tests.support.processes import Program
@@ -18,6 +19,9 @@ from tests.support.random_results import make_up
 LONG = "A team whose name has just as many letters as a name may have ..."[:64]
 NAMES = ("Ada", LONG, "B", *(f"Team {n}" for n in range(4, 13)))
 FIVE = [{"game": game} for game in ("longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage")]
+AGAIN = 10
+"""The last moves of a game that are played again."""
+
 SIZES = (PHONE, TABLET, LAPTOP, WALL)
 
 
@@ -27,8 +31,10 @@ def shown(folder: Path, boards: int = 0, moves: int = 30) -> Iterator[tuple[str,
     with open_boards(folder, boards, moves) as found:
         command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
         program = Program(command)
-        yield program.expect(r"^Live page .*: (http://\S+)/$")[1], found
-        program.end()
+        try:
+            yield program.expect(r"^Live page .*: (http://\S+)/$")[1], found
+        finally:
+            program.end()
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +104,83 @@ def test_the_foremost_board_is_large_and_in_view(five_events: str, visitor: Visi
     assert barriers(page) == []
     page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     assert box(page, ".fit")["y"] < 1.2 * PHONE[1]  # the boards do not push the table down
+
+
+# --- a match ----------------------------------------------------------------------------------------------------
+
+
+def audible(page: Any) -> None:
+    """Count the tones that a page plays, in ``window.tones``."""
+    page.add_init_script("""
+      window.tones = 0;
+      const start = OscillatorNode.prototype.start;
+      OscillatorNode.prototype.start = function (...when) { window.tones++; return start.apply(this, when); };
+    """)
+
+
+def test_a_running_match_fits_the_screen_and_can_be_heard(tmp_path: Path, visitor: Visitor) -> None:
+    made = make_up(tmp_path / "contest", [{"game": "hop", "settings": {"legs": 6}}], [LONG, "X" * 64], most=2)
+    with shown(made.folder, 1) as (url, boards):
+        page = visitor.open(url, LAPTOP)
+        audible(page)
+        page.goto(f"{url}/match/{boards.sheets[0].match.number}")
+        page.locator(".card svg.gs-board").first.wait_for()
+        for place in range(2):
+            assert is_inside(page, ".plate .clock", place)
+        assert box(page, ".card .board")["height"] > 0.5 * LAPTOP[1]
+        assert is_inside(page, ".moves li", 29)  # the list is at its end
+        assert page.locator(".gs-lead path").count() == 2
+        cells = page.locator(".card table td").all_inner_texts()
+        assert (cells.count("black piece") + cells.count("white piece"), len(cells)) == (18, 65)
+        assert barriers(page) == []
+        boards.play(1)
+        expect_text(page, ".moves li:last-child", "^31")
+        assert page.evaluate("tones") == 0  # off by default
+        page.get_by_role("button", name="Sound is off").click()
+        page.get_by_role("button", name="Sound is on").wait_for()
+        before = page.evaluate("tones")
+        boards.play(1)
+        expect_text(page, ".moves li:last-child", "^32")
+        assert page.evaluate("tones") == before + 1
+        expect_text(page, "[aria-live]", "Move 3[12], (Black|White): .*pieces home")
+        for size in (PHONE, TABLET, WALL):
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            assert no_sideways_scrolling(page)
+            assert all(is_inside(page, ".plate", place) for place in range(2)), size
+
+
+def test_a_replay_shows_where_one_is_and_leads_others_there(tmp_path: Path, visitor: Visitor) -> None:
+    folder = tmp_path / "finished"
+    unpack("0.1.0-before-settings/finished", folder)
+    with shown(folder) as (url, _):
+        page = visitor.open(url, LAPTOP)
+        played = page.request.get(f"{url}/api/v1/matches").json()["items"]
+        long = max((one for one in played if one["result"]), key=lambda one: one["result"]["turns"])["match"]
+        audible(page)
+        page.goto(f"{url}/match/{long}")
+        expect_text(page, ".rp-count", r"^(\d+) / \1$")
+        page.locator("a[aria-current=step]").wait_for()
+        last = int(page.locator(".rp-track input").get_attribute("max"))
+        assert last > AGAIN
+        assert is_inside(page, "a[aria-current=step]")
+        for place in range(2):
+            assert is_inside(page, ".rp-clock", place)
+        page.keyboard.press("Home")
+        table = page.locator(".rp-game table").inner_text()
+        page.keyboard.press("End")
+        assert page.locator(".rp-game table").inner_text() != table
+        page.get_by_role("button", name="Sound is off").click()
+        tones = page.evaluate("tones")
+        page.locator("#rp-speed").fill("20")
+        page.get_by_role("button", name="moves again").click()
+        page.get_by_label("Play (Space)").wait_for()
+        expect_text(page, ".rp-count", rf"^{last} / {last}$")
+        assert page.evaluate("tones") == tones + AGAIN + 1  # the end has two tones
+        page.keyboard.press("ArrowLeft")
+        page.context.grant_permissions(["clipboard-read"])
+        page.get_by_role("button", name="Copy the link").click()
+        expect_text(page, ".rp-now", "The link is copied")
+        assert page.evaluate("navigator.clipboard.readText()") == f"{url}/match/{long}#move={last - 1}"
+        page.get_by_role("button", name="Full screen").click()
+        page.wait_for_function("document.fullscreenElement?.matches('.rp')")
+        assert barriers(page) == []

@@ -18,7 +18,7 @@ from typing import Any
 
 from getstep.drawing import svg_style
 
-MODULES = ("board.js", "drawings.js", "frames.js", "viewer.js")
+MODULES = ("board.js", "drawings.js", "frames.js", "sound.js", "viewer.js")
 """The ES modules of the viewer, each after those that it imports."""
 
 SCRIPT_FILE, STYLE_FILE = "replay.js", "replay.css"

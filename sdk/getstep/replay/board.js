@@ -40,6 +40,45 @@ export function scoreLine(look, numbers) {
   return numbers ? look.score.replace("{0}", numbers[0]).replace("{1}", numbers[1]) : "";
 }
 
+/**
+ * Show the score line in an element, with a bar of both players' shares: the first player's is on the left.
+ * A line that names one number only has no bar: it is not a score of the two players.
+ */
+export function putScore(element, look, numbers) {
+  element.textContent = scoreLine(look, numbers);
+  if (!numbers || !look.score.includes("{1}")) return;
+  const [first, second] = numbers.map((number) => Math.max(0, number));
+  const share = Math.round((100 * (first + 1)) / (first + second + 2)); // the first point decides nothing yet
+  const part = (player, from, to) => `<g class="gs-piece gs-${look.colours[player]}"><path d="M${from} 0H${to}V8H${from}z"/></g>`;
+  const bar = document.createElement("span");
+  bar.className = "gs-lead";
+  const head = `<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="0 0 100 8" preserveAspectRatio="none"`;
+  putDrawing(bar, `${head} aria-hidden="true">${part(0, 0, share)}${part(1, share, 100)}</svg>`);
+  element.append(bar);
+}
+
+/** Show a board as a table in an element that only screen readers see: they read it square by square. */
+export function putTable(element, look, board) {
+  const add = (parent, tag, text = "", scope = "") => {
+    const child = parent.appendChild(document.createElement(tag));
+    child.textContent = text;
+    if (scope) child.scope = scope;
+    return child;
+  };
+  const table = document.createElement("table");
+  add(table, "caption", "The board, square by square");
+  const head = add(add(table, "thead"), "tr");
+  add(head, "td");
+  board[0].forEach((_, column) => add(head, "th", `column ${column}`, "col"));
+  const body = add(table, "tbody");
+  board.forEach((values, row) => {
+    const line = add(body, "tr");
+    add(line, "th", `row ${row}`, "row");
+    values.forEach((value) => add(line, "td", pieceAt(look, value)?.name ?? "empty"));
+  });
+  element.replaceChildren(table);
+}
+
 /** Return a drawing of a player's piece as text; "" if the pieces belong to nobody. */
 export function drawPiece(look, player) {
   const piece = Object.values(look.pieces).find((one) => one.player === player);

@@ -1,12 +1,14 @@
 // The replay viewer: board, clocks, time of each turn, the bots' notes, move list, keys and links, in one element.
 // All text goes through textContent: names, reasons and notes come from contestants.
 
-import { drawBoard, drawPiece, mergeTouched, putDrawing, scoreLine } from "./board.js";
+import { drawBoard, drawPiece, mergeTouched, putDrawing, putScore, putTable, scoreLine } from "./board.js";
 import { drawingsOf } from "./drawings.js";
 import { clocksAt, duration, estimatesOf, expand, notesAt, onTurn, tagsOf, turnText, withTexts } from "./frames.js";
+import { sound, soundButton } from "./sound.js";
 
 const STEP_MS = 200; // the longest that one step of a chain is shown
 const SPEED_MS = 500;
+const AGAIN = 10; // moves that are played again
 const ICONS = {
   start: "M6 5h2v14H6zM20 5v14L9 12z",
   back: "M17 5v14L6 12z",
@@ -14,6 +16,10 @@ const ICONS = {
   pause: "M6 5h4v14H6zM14 5h4v14h-4z",
   forward: "M7 5v14l11-7z",
   end: "M16 5h2v14h-2zM4 5v14l11-7z",
+  again: "M12 5V1L6 6l6 5V7a5 5 0 1 1-5 5H5a7 7 0 1 0 7-7zM11 9v5l4 2 .8-1.5L12.6 13V9z",
+  sound: "M4 9v6h4l5 5V4L8 9zM16 8v8a5 5 0 0 0 0-8zM15 3v2a7 7 0 0 1 0 14v2a9 9 0 0 0 0-18z",
+  link: "M10 13a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1 1.5 1.5 1-1a2 2 0 0 1 3 3l-3 3a2 2 0 0 1-3 0zM14 11a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1-1.5-1.5-1 1a2 2 0 0 1-3-3l3-3a2 2 0 0 1 3 0z",
+  full: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
   draws: "M4 16.5V20h3.5L18 9.5 14.5 6zM15.5 5 17 3.5 20.5 7 19 8.5z",
 };
 
@@ -77,8 +83,10 @@ class Viewer {
     const { playing } = this;
     this.data = { ...data, games: data.games.map(withTexts) };
     if (more) this.build();
-    this.choose(more ? data.games.length - 1 : this.number, (atEnd && !playing) || more ? null : at);
-    if (playing) this.playOn();
+    const follows = atEnd && !this.calm.matches && !more; // the new moves are played, not jumped over
+    this.choose(more ? data.games.length - 1 : this.number, (atEnd && !playing && !follows) || more ? null : at);
+    if (follows && this.last > at) this.setPlaying(true);
+    if (this.playing) this.playOn();
   }
 
   // --- the address -------------------------------------------------------------------------------------------
@@ -136,6 +144,7 @@ class Viewer {
       { class: "rp-game", "aria-label": "Board" },
       part("top", make("div", { class: "rp-plate" })),
       part("board", make("div", { class: "rp-board" })),
+      part("table", make("div", { class: "rp-hidden" })),
       part("bottom", make("div", { class: "rp-plate" })),
     );
     const panel = make(
@@ -156,7 +165,8 @@ class Viewer {
     );
     const stage = make("div", { class: "rp-stage" }, game, panel, side);
     const facts = part("facts", make("dl", { class: "rp-facts" }));
-    this.root.replaceChildren(make("div", { class: "rp" }, head, stage, facts));
+    this.root.replaceChildren(part("whole", make("div", { class: "rp" }, head, stage, facts)));
+    new ResizeObserver(() => this.scrollMoves()).observe(this.parts.moves); // it was built where nobody sees it
   }
 
   /** Return a curve or a row of bars over all moves; a click goes to the move there. */
@@ -193,7 +203,11 @@ class Viewer {
         button("play", "Play (Space)", () => this.toggle()),
         button("forward", "One move on (Right)", () => this.forward()),
         button("end", "End (End)", () => this.jump(this.last)),
+        button("again", `The last ${AGAIN} moves again (L)`, () => this.again()),
         button("draws", "Drawings of the bots (D)", () => this.switchDrawings()),
+        soundButton(button("sound", "", () => {})),
+        this.hash ? button("link", "Copy the link to this position (C)", () => this.copyLink()) : null,
+        document.fullscreenEnabled ? button("full", "Full screen (F)", () => this.fullScreen()) : null,
         (this.parts.count = make("span", { class: "rp-count" })),
         make("label", { class: "rp-speed", for: "rp-speed" }, speed, "ms a move"),
       ),
@@ -344,6 +358,13 @@ class Viewer {
     this.plates();
     this.notes();
     this.marks(this.frames[this.at].turn);
+    if (step < 0 && !this.playing) this.tell();
+  }
+
+  /** Bring the table for screen readers to the position that is shown. */
+  tell() {
+    const shown = this.frames[this.at].steps.at(-1);
+    if (shown) putTable(this.parts.table, this.look, shown.board);
   }
 
   /** Show what each bot noted at its latest turn, that of the turn that is shown first. */
@@ -390,7 +411,7 @@ class Viewer {
     const { v, p } = frame.turn || {};
     const drawn = step < 0 && this.drawn && v?.draw ? drawingsOf(this.look, squares, v.draw, p) : null;
     putDrawing(board, drawBoard(this.look, squares, marks, { title: line || this.look.title, fault, drawn }));
-    score.textContent = line;
+    putScore(score, this.look, frame.score);
   }
 
   plates() {
@@ -413,7 +434,7 @@ class Viewer {
   }
 
   marks(turn) {
-    const { slider, count, now, moves } = this.parts;
+    const { slider, count, now } = this.parts;
     slider.value = this.at;
     const why = turn?.w ? `: ${turn.w}` : "";
     const given = turn?.r ? " (from the replay)" : "";
@@ -423,11 +444,17 @@ class Viewer {
     now.textContent = text;
     this.current?.removeAttribute("aria-current");
     this.current = this.at ? this.rows[this.at - 1].firstChild : null;
+    this.current?.setAttribute("aria-current", "step");
+    this.scrollMoves();
+  }
+
+  /** Scroll the list of moves to the one that is shown. */
+  scrollMoves() {
+    const { moves } = this.parts;
     if (!this.current) {
       moves.scrollTop = 0;
       return;
     }
-    this.current.setAttribute("aria-current", "step");
     const row = this.current.parentElement; // scroll the list only: the page itself stays where it is
     const below = row.offsetTop + row.offsetHeight - moves.clientHeight;
     if (row.offsetTop < moves.scrollTop || below > moves.scrollTop) {
@@ -452,6 +479,24 @@ class Viewer {
     this.animate(this.at + 1, STEP_MS * 4, () => this.jump(this.at));
   }
 
+  /** Play the last moves again. */
+  again() {
+    this.pause();
+    this.show(this.last - AGAIN);
+    this.toggle();
+  }
+
+  async copyLink() {
+    this.remember();
+    const said = (await copied(location.href)) ? "The link is copied." : location.href;
+    this.parts.now.textContent = this.parts.live.textContent = said;
+  }
+
+  fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else this.parts.whole.requestFullscreen();
+  }
+
   /** Show the steps of turn n in at most `ms`, then call `done`. */
   animate(n, ms, done) {
     const count = this.calm.matches ? 0 : this.frames[n].steps.length;
@@ -460,6 +505,7 @@ class Viewer {
     const next = (step) => {
       if (step >= count - 1) {
         this.show(n);
+        sound(n === this.last && Boolean(this.game.result));
         done();
         return;
       }
@@ -496,7 +542,9 @@ class Viewer {
 
   pause() {
     clearTimeout(this.timer);
+    const { playing } = this;
     this.setPlaying(false);
+    if (playing) this.tell();
   }
 
   setPlaying(playing) {
@@ -525,6 +573,9 @@ class Viewer {
       " ": () => this.toggle(),
       Home: () => this.jump(0),
       End: () => this.jump(this.last),
+      l: () => this.again(),
+      ...(this.parts.link && { c: () => this.copyLink() }),
+      ...(this.parts.full && { f: () => this.fullScreen() }),
       ...(this.parts.draws.hidden ? {} : { d: () => this.switchDrawings() }),
     };
     const action = actions[event.key] || actions[event.key.toLowerCase()]; // D with the capitals locked
@@ -537,6 +588,22 @@ class Viewer {
     this.printed = this.at;
     this.pause();
     this.show(this.last);
+  }
+}
+
+/** Copy a text; return whether that worked. Only pages over https and on this computer have a clipboard. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = make("textarea", { class: "rp-hidden" });
+    field.value = text;
+    document.body.append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
   }
 }
 

@@ -1,6 +1,6 @@
 // A board with both players' names and running clocks.
 
-import { drawBoard, putDrawing, scoreLine } from "./board.js";
+import { drawBoard, putDrawing, putScore, putTable } from "./board.js";
 import { clock, h, name } from "./dom.js";
 
 const looks = new Map();
@@ -25,11 +25,12 @@ export const boardsOf = (state) => Object.keys(state).filter((key) => /^board\d/
 /** A card: a board between its two players. */
 export class Card {
   constructor({ heading = true } = {}) {
+    this.table = heading ? null : h("div", { class: "hidden" }); // a large board can be read square by square
     this.link = h("a", { class: "card-head" });
     this.plates = [0, 1].map((player) => new Plate(player));
     this.board = h("div", { class: "board" });
     this.line = h("p", { class: "score" });
-    this.element = h("article", { class: "card" }, heading ? this.link : null, this.plates[0].element, this.board, this.plates[1].element, this.line);
+    this.element = h("article", { class: "card" }, heading ? this.link : null, this.plates[0].element, this.board, this.table, this.plates[1].element, this.line);
     this.drawn = "";
   }
 
@@ -46,11 +47,13 @@ export class Card {
 
   async draw(data) {
     const found = await look(data.game);
-    const key = JSON.stringify([data.game, data.board, data.touched]);
+    const key = JSON.stringify([data.game, data.board, data.touched, data.result?.text]);
     if (!found || data !== this.data || key === this.drawn) return;
     this.drawn = key;
     putDrawing(this.board, drawBoard(found, data.board, data.touched));
-    this.line.textContent = data.result ? `${data.result.text}: ${data.result.why}` : data.measures ? scoreLine(found, data.measures) : "";
+    if (this.table) putTable(this.table, found, data.board);
+    putScore(this.line, found, data.measures);
+    if (data.result) this.line.append(h("br"), `${data.result.text}: ${data.result.why}`);
   }
 
   tick(now) {

@@ -2,6 +2,7 @@
 
 import { Card } from "./boards.js";
 import { duration, fill, h, name } from "./dom.js";
+import { sound, soundButton } from "./sound.js";
 
 const STATES = {
   playing: "Being played now",
@@ -13,6 +14,7 @@ const STATES = {
 };
 
 const AGAIN_MS = 5000; // between two requests for the moves of a match: each costs the page up to 20 ms
+const TOLD_MS = 4000; // between two moves that screen readers say: fast bots play ten a second
 const ENDED_MS = 4000; // for which the last position of a match that was seen running stays, with its clocks
 
 export function create(root) {
@@ -21,16 +23,32 @@ export function create(root) {
   const about = h("p", { class: "muted" });
   const why = h("p", { class: "verdict", role: "status" });
   const button = h("button", { type: "button", onclick: () => step(!stepping) });
-  const choice = h("p", {}, button);
+  const choice = h("p", {}, button, " ", soundButton(h("button", { type: "button", class: "sound" }, "♪")));
+  const said = h("p", { class: "hidden", "aria-live": "polite" });
+  let saidAt = -TOLD_MS;
+  let saying = null; // the timer of the next one
   const moves = h("ol", { class: "moves", tabindex: "0", "aria-label": "Moves with the time of each" });
   const live = h("div", { class: "stage" }, card.element, h("section", { "aria-labelledby": "moves-title" }, h("h2", { id: "moves-title" }, "Moves"), moves));
   const element = h("div", { class: "replay" });
-  root.append(title, about, why, choice, live, element);
+  root.append(h("div", { class: "match-head" }, title, about, why, choice), said, live, element);
   const replay = new RunningReplay(element, arrange);
   let now = {};
   let over = false;
   let running = false; // this page has shown the match before its end
   let stepping = location.hash.includes("move="); // a link to a move; otherwise the live board is shown
+
+  /** Let new moves be heard: by a tone, and the latest one by screen readers now and then. */
+  function tell() {
+    sound(Boolean(now.result));
+    saying ??= setTimeout(say, Math.max(0, saidAt + TOLD_MS - performance.now()));
+  }
+
+  function say() {
+    saying = null;
+    saidAt = performance.now();
+    const { n, player, text, code } = now.moves?.at(-1) ?? {};
+    if (n) said.textContent = `Move ${n}, ${now.board.players[player]}: ${text} ${code}. ${card.line.textContent}`;
+  }
 
   function step(wanted) {
     stepping = wanted;
@@ -60,7 +78,10 @@ export function create(root) {
       }
       fill(why, h("strong", {}, result ? result.text : state.state === "playing" && !board ? `${STATES.playing}; the freeze hides its board` : STATES[state.state]), state.paused !== null ? [". ", h("strong", {}, "Paused: "), name(state.paused)] : "", result ? [": ", result.reason ? `${result.reason}: ` : "", name(result.why)] : "");
       card.update(board);
-      if (changed.has("moves") && state.moves) list(moves, state.moves);
+      if (changed.has("moves") && state.moves) {
+        if (moves.childElementCount && !stepping) tell();
+        list(moves, state.moves);
+      }
       if (state.state === "over" && !over) setTimeout(() => over && step(true), board && running ? ENDED_MS : 0);
       over = state.state === "over";
       running ||= !over;
@@ -112,7 +133,7 @@ class RunningReplay {
 
 /** Add the moves that are new; stay at the end if the reader is there. */
 function list(element, moves) {
-  const atEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - 8;
+  const atEnd = !element.childElementCount || element.scrollTop + element.clientHeight >= element.scrollHeight - 8;
   const last = Number(element.lastChild?.dataset.n || 0);
   if (!moves.length || moves[moves.length - 1].n < last) element.replaceChildren();
   const known = Number(element.lastChild?.dataset.n || 0);
