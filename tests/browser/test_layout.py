@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -184,3 +185,64 @@ def test_a_replay_shows_where_one_is_and_leads_others_there(tmp_path: Path, visi
         page.get_by_role("button", name="Full screen").click()
         page.wait_for_function("document.fullscreenElement?.matches('.rp')")
         assert barriers(page) == []
+
+
+# --- the wall and the bracket -----------------------------------------------------------------------------------
+
+KNOCKOUT = {"game": "linkage", "format": "knockout", "settings": {"best_of": 1}}
+
+
+def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, visitor: Visitor) -> None:
+    made = make_up(tmp_path / "contest", [KNOCKOUT], NAMES, most=8)
+    with shown(made.folder, 2) as (url, _):
+        page = visitor.open(f"{url}/wall", WALL)
+        expect_text(page, ".wall-table h2", "^Linkage: Semifinals$")
+        assert page.locator(".wall-table .pairing").count() == 8  # from the quarterfinals on, with the third place
+        for selector in (".card .plate .clock", ".wall-table .pairing", ".wall-results .pair b"):
+            assert all(is_inside(page, selector, place) for place in range(page.locator(selector).count())), (
+                selector
+            )
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        assert box(page, ".wall-side")["x"] + box(page, ".wall-side")["width"] > 0.95 * WALL[0]
+        assert barriers(page) == []
+        for size in (PHONE, TABLET):
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            assert no_sideways_scrolling(page)
+            assert page.locator(".wall-table").is_visible()
+
+        page.goto(f"{url}/event/1")
+        page.locator(".bracket").wait_for()
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        for column in range(2):
+            assert is_inside(page, ".bracket > li > h3", column)
+        columns = [
+            page.locator(f".bracket > li:nth-child({n}) .pairing").evaluate_all(
+                "all => all.map(one => [...one.querySelectorAll('.side')].map(side => side.firstChild.textContent))"
+            )
+            for n in (1, 2)
+        ]
+        first = [{*names} for names in columns[0]]
+        # The upper team of a pairing comes from the upper one of its two feeders.
+        assert all(
+            name in first[2 * n + side] for n, names in enumerate(columns[1]) for side, name in enumerate(names)
+        )
+        assert no_sideways_scrolling(page)
+        assert barriers(page) == []
+
+
+def test_the_wall_has_the_address_for_phones_and_at_the_end_the_winner(tmp_path: Path, visitor: Visitor) -> None:
+    made = make_up(tmp_path / "contest", [{"game": "hop", "settings": {"legs": 1}}], NAMES)
+    command = [sys.executable, "-m", "getstep_server", "web", str(made.folder), "--host", "0.0.0.0", "--port", "0"]
+    program = Program(command)
+    try:
+        address = urlsplit(program.expect(r"^Live page .*: (http://\S+)/$")[1])
+        page = visitor.open(f"http://127.0.0.1:{address.port}/wall", LAPTOP)
+        expect_text(page, ".winners strong", "★")
+        assert page.locator(".wall-address a").inner_text().strip("/") == address.netloc
+        assert is_inside(page, ".wall-address .qr")
+        rows = page.locator(".wall-table tbody tr").count()
+        assert rows > 1
+        assert all(is_inside(page, ".wall-table tbody tr", row) for row in range(rows))
+        assert barriers(page) == []
+    finally:
+        program.end()

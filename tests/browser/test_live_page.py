@@ -45,7 +45,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, ".card", re.escape(NAME))
     assert page.locator("img").count() == 0
     page.wait_for_selector(".card svg")
-    assert page.locator(".card svg").count() == 1
+    assert page.locator(".card .board svg").count() == 1
     match = page.locator(".card .card-head").first.get_attribute("href")
     back = visitor.open(f"{stage.url.rstrip('/')}{match}#move=3")
     expect_text(back, ".rp-count", "^3 / 4$")

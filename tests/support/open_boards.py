@@ -53,7 +53,9 @@ class OpenBoards:
                 move = random_move(state.state, self._dice)
                 turn = {"player": state.state.to_move, "move": move, "ms": 120.0}
                 state.apply(turn)
-                sheet.write(turn)
+                sheet.write(turn)  # with the passes that follow
+                for player in tuple(state.passes_due):
+                    state.apply({"player": player, "pass": True})
 
     def close(self) -> None:
         self._store.close()

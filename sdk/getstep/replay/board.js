@@ -49,11 +49,14 @@ export function putScore(element, look, numbers) {
   if (!numbers || !look.score.includes("{1}")) return;
   const [first, second] = numbers.map((number) => Math.max(0, number));
   const share = Math.round((100 * (first + 1)) / (first + second + 2)); // the first point decides nothing yet
-  const part = (player, from, to) => `<g class="gs-piece gs-${look.colours[player]}"><path d="M${from} 0H${to}V8H${from}z"/></g>`;
+  const part = (player, from, to) => {
+    return `<g class="gs-piece gs-${look.colours[player]}"><path d="M${from} 0H${to}V8H${from}z"/></g>`;
+  };
   const bar = document.createElement("span");
   bar.className = "gs-lead";
-  const head = `<svg xmlns="http://www.w3.org/2000/svg" class="gs-board" viewBox="0 0 100 8" preserveAspectRatio="none"`;
-  putDrawing(bar, `${head} aria-hidden="true">${part(0, 0, share)}${part(1, share, 100)}</svg>`);
+  const box = `class="gs-board" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"`;
+  const parts = part(0, 0, share) + part(1, share, 100);
+  putDrawing(bar, `<svg xmlns="http://www.w3.org/2000/svg" ${box}>${parts}</svg>`);
   element.append(bar);
 }
 

@@ -511,6 +511,13 @@ class WallAnswer(Answer, frozen=True, kw_only=True):
     text: str
 
 
+class EventWinner(Answer, frozen=True, kw_only=True):
+    """The team that is first in an event, all of whose matches are over."""
+
+    event: str
+    team: TeamRef
+
+
 class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board.
 
@@ -529,6 +536,7 @@ class OverviewParts(Answer, frozen=True, kw_only=True):
     running: list[MatchAnswer]
     friendlies: list[FriendlyPair]
     wall: WallAnswer
+    winners: list[EventWinner]
     more: int
     board0: Board | None
     board1: Board | None

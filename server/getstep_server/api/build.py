@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from getstep_engines import GAMES
 from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.formats.knockout import Knockout
@@ -353,7 +355,21 @@ def _bracket(tournament: Tournament, event: ContestEvent) -> list[list[BracketPa
                 matches=numbers.get(pairing.number, []),
             )
         )
-    return [rounds[number] for number in sorted(rounds)]
+    found = [rounds[number] for number in sorted(rounds)]
+    for before, after in pairwise(found):
+        after[:] = [_by_feeders(one, before[2 * place : 2 * place + 2]) for place, one in enumerate(after)]
+    return found
+
+
+def _by_feeders(pairing: BracketPairing, feeders: Sequence[BracketPairing]) -> BracketPairing:
+    """Put each team beside the pairing that it comes from, also before its opponent is known."""
+    winners = [next((team for team in one.teams if team and team.id == one.winner), None) for one in feeders]
+    known = {team.id: wins for team, wins in zip(pairing.teams, pairing.wins, strict=True) if team}
+    if pairing.third or not known.keys() <= {team.id for team in winners if team}:
+        return pairing
+    first, second = (team if team and (team.id in known or not known) else None for team in winners)
+    wins = [known.get(team.id, 0) if team else 0 for team in (first, second)]
+    return replace(pairing, teams=(first, second), wins=(wins[0], wins[1]))
 
 
 def ladder(tournament: Tournament, event: ContestEvent) -> list[Rung] | None:

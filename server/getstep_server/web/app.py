@@ -6,12 +6,14 @@ import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import trio
 
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
+from getstep_server.addresses import lan_address
 from getstep_server.api.answers import HostHealth
 from getstep_server.api.visibility import visible_game
 from getstep_server.config.contest import HostPage
@@ -19,6 +21,7 @@ from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAG
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
+from getstep_server.reports.qr_code import qr_code_svg
 from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
 
@@ -62,6 +65,9 @@ class PageLinks(Links):
     def team(self, number: int) -> str:
         return f"/team/{number}"
 
+
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+"""What people type on the computer that serves the page. No other computer finds the page there."""
 
 PAIRS_KEPT = 64
 """The pages of two teams that are kept until the next record: each may take a second to make."""
@@ -159,6 +165,8 @@ class App:
         self.keeper = keeper or Keeper()
         self.wall = Wall()
         self.pages = Pages(feed, tables, steering, self.wall)
+        self.listens_to_all = False
+        """True if the page listens on all addresses of this computer, not on one that was named."""
         self.topics = Topics(self.pages.find)
         self.access = HostAccess(feed.folder, host_page or feed.contest.file.server.host_page)
         self.api = Api(feed, tables, self.topics, self.access.is_open_in)
@@ -217,13 +225,26 @@ class App:
 
     # --- views ---
 
-    def page(self, _: Request, path: str) -> AnyResponse:
+    def page(self, request: Request, path: str) -> AnyResponse:
         """Return a live page: a frame that the script fills from its topic."""
         found = self.pages.view_of(path)
         if found is None:
             return self.render("error", status=404, title="Not found", text="There is no page at this address.")
         view, topic, title = found
-        return self.render("live", page=view, topic=topic, title=title)
+        address = self._address(request) if view == "wall" else ""
+        return self.render(
+            "live", page=view, topic=topic, title=title, address=address, qr=address and qr_code_svg(address)
+        )
+
+    def _address(self, request: Request) -> str:
+        """Return the address at which a phone finds this page, whatever the computer at the projector calls it."""
+        authority, host = _authority(request)
+        if host not in LOOPBACK_NAMES:
+            return f"http://{authority}/"
+        if not self.listens_to_all:
+            return ""  # no phone finds it
+        found, port = lan_address(), urlsplit(f"//{authority}").port
+        return f"http://{f'[{found}]' if ':' in found else found}{f':{port}' if port else ''}/"
 
     def look(self, _: Request, name: str) -> AnyResponse:
         """Return how a game looks, for the script that draws boards."""

@@ -159,6 +159,7 @@ class Overview:
             running=[match_answer(tournament, live.match) for live in islice(running.values(), RUNNING)],
             friendlies=friendlies(feed),
             wall=self._wall.answer([None if live is None else live.match.number for live in boards]),
+            winners=list(tables.winners),
             more=max(0, len(running) - len(shown & running.keys())),
             **{
                 f"board{place}": None if live is None else board_answer(tournament, live)

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 import trio
 
+from getstep_server.addresses import is_any
 from getstep_server.children.parent import until_parent_ends
 from getstep_server.config.contest import HostPage
 
@@ -113,6 +114,7 @@ async def serve(
     app.people.take_up()
     server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
     app.metrics.server = server
+    app.listens_to_all = is_any(str(listener.getsockname()[0]))
     listener.setblocking(False)
 
     def loaded() -> None:

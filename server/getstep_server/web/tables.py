@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from getstep_server.api.answers import Column, Table
-from getstep_server.api.build import RATED_TEAMS
+from getstep_server.api.answers import Column, EventWinner, Table
+from getstep_server.api.build import RATED_TEAMS, team_ref
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.records.match import Match
@@ -37,6 +37,7 @@ class PageTables:
         ratings: the ratings of events, where somebody wanted them before the tables were made.
         want_ratings: asks for the ratings of an event in the next tables.
         absence: the forfeits of absent teams, in a line; "" if there are none.
+        winners: of the events that are over.
         coming: open matches in the order in which they were issued, the first COMING of them.
     """
 
@@ -46,6 +47,7 @@ class PageTables:
     left: Mapping[int, int] = field(default_factory=dict)
     ranks: Mapping[int, int | None] = field(default_factory=dict)
     absence: str = ""
+    winners: Sequence[EventWinner] = ()
     coming: Sequence[Match] = ()
     about: Mapping[int, str] = field(default_factory=dict)
     ratings: Mapping[int, Table] = field(default_factory=dict)
@@ -74,12 +76,25 @@ def page_tables(tournament: Tournament, wanted: set[int] | None = None, hidden: 
         about={event.number: describe_event(event, contest.file.time.lag_ms) for event in contest.events},
         ratings={event.number: _ratings(tournament, event) for event in contest.events if event.number in wanted},
         want_ratings=wanted.add,
+        winners=_winners(tournament, tables),
         ranks={row.team: None if row.waiting else row.rank for row in as_shown(rows)},
         absence=absence_text(
             [absent for one in tournament.results if (absent := no_shows(one))], contest.team_name
         ),
         coming=list(islice(coming, COMING)),
     )
+
+
+def _winners(tournament: Tournament, tables: Tables) -> list[EventWinner]:
+    """Return the first team of each event that has been played to its end."""
+    going_on = {match.event for match in tournament.matches.values() if tournament.is_open(match)}
+    return [
+        EventWinner(event=event.heading, team=team_ref(tournament, tables.events[event.number][0].team))
+        for event in tournament.contest.events
+        if event.number not in going_on
+        and not tournament.remaining_estimate(event)
+        and any(row.played for row in tables.events[event.number])
+    ]
 
 
 def main_table(tournament: Tournament) -> Table:

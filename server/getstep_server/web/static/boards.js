@@ -15,7 +15,7 @@ export function look(game) {
 
 /** Return the place of the board that matters most, among ["board0", ...]: level, and not just begun. */
 export const foremost = (state, places, rank = () => 0) => {
-  const tension = (key) => 4 * state[key].balance - (state[key].turn > 8) + rank(state[key]);
+  const tension = (key) => 4 * state[key].balance - (state[key].turn > 8) + rank(key);
   return places.reduce((best, key) => (best === null || tension(key) < tension(best) ? key : best), null);
 };
 

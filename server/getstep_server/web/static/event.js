@@ -66,18 +66,17 @@ function crosstable(data) {
 }
 
 function bracket(rounds) {
-  const last = rounds.length;
-  return wide(
-    "Bracket",
-    h(
-      "ol",
-      { class: "bracket" },
-      rounds.map((pairings, n) => h("li", {}, h("h3", {}, roundName(last - n)), h("ol", {}, pairings.map(pairing)))),
-    ),
-  );
+  return wide("Bracket", bracketOf(rounds));
 }
 
-const roundName = (left) => ({ 1: "Final", 2: "Semifinals", 3: "Quarterfinals" })[left] || `Last ${2 ** left}`;
+/** Return the last rounds of a knockout, those that are given, as columns. */
+export function bracketOf(rounds) {
+  const column = (pairings, n) => h("li", {}, h("h3", {}, roundName(rounds.length - n)), h("ol", {}, pairings.map(pairing)));
+  return h("ol", { class: "bracket" }, rounds.map(column));
+}
+
+/** Return the name of a round after which so many rounds are left, with it. */
+export const roundName = (left) => ({ 1: "Final", 2: "Semifinals", 3: "Quarterfinals" })[left] || `Last ${2 ** left}`;
 
 function pairing(one) {
   const side = (team, n) =>
@@ -87,13 +86,9 @@ function pairing(one) {
       team ? teamLink(team) : h("span", { class: "muted" }, one.bye ? "bye" : "not known yet"),
       team && !one.bye ? h("b", {}, one.wins[n]) : null,
     );
-  return h(
-    "li",
-    { class: "pairing" },
-    one.third ? h("p", { class: "note" }, "Third place") : null,
-    one.teams.map(side),
-    one.matches.length ? h("p", { class: "note" }, one.matches.map((match, n) => [n ? ", " : "", matchLink(match)])) : null,
-  );
+  const matches = one.matches.map((match, n) => [n ? ", " : "", matchLink(match)]);
+  const card = h("div", { class: "pairing" }, one.third ? h("p", { class: "note" }, "Third place") : null, one.teams.map(side), h("p", { class: "note matches" }, matches));
+  return h("li", { class: one.third ? "third" : null }, card);
 }
 
 function ladder(rungs) {

@@ -1,37 +1,90 @@
-// The wall, for a projector: one large board at a time, the tightest first; the table next to it.
+// The wall, for a projector: one large board at a time, the tightest first; the table or the bracket next to it.
+// The host pins a board, asks for the next one and shows a message from the console.
 
-import { Card } from "./boards.js";
+import { Card, boardsOf, foremost } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
+import { bracketOf, roundName } from "./event.js";
 import { stateText } from "./overview.js";
 import { WANTED, freezeText, only, results, table, withHidden } from "./table.js";
 
 const FROZEN = new Set([...WANTED].filter((heading) => heading !== "played")); // both columns are too wide for the place
 const TURN_MS = 12000; // a board stays for so long, unless its match ends
+const MOST_PAIRINGS = 8; // in one column of a bracket that a hall can read
+const TEAMS = 200; // in the table of a window that scrolls
 
 export function create(root) {
   document.body.classList.add("wall");
   const card = new Card();
-  const parts = Object.fromEntries(["state", "end", "table", "results", "idle"].map((key) => [key, h("div", { class: `wall-${key}` })]));
+  const parts = Object.fromEntries(["state", "end", "table", "results", "next", "idle"].map((key) => [key, h("div", { class: `wall-${key}` })]));
+  const lists = h("div", { class: "wall-lists" }, parts.results, parts.next, document.getElementById("address"));
   root.append(
     h("h1", { class: "hidden" }, "Wall"),
     h("div", { class: "wall-top" }, parts.state, parts.end),
-    h("div", { class: "wall-stage" }, h("div", { class: "wall-board" }, card.element, parts.idle), h("div", { class: "wall-side" }, parts.table, parts.results)),
+    h("div", { class: "wall-stage" }, h("div", { class: "wall-board" }, card.element, parts.idle), h("div", { class: "wall-side" }, parts.table, lists)),
   );
   let place = null; // the board that is shown
   let since = 0;
+  let turns = 0; // of the parts of a long table, and of several brackets
   let nexts = 0; // how often the host has asked for another board
-  let page = 0; // the part of a long table that is shown
   const shownLately = new Map();
+  const brackets = new Map(); // rounds by event
+  let done = -1; // the matches that were over when the brackets were loaded
 
-  /** Choose the tightest board among those that were not shown lately. */
+  /** Choose the board that matters most among those that were not shown lately. */
   function choose(state, now) {
-    const places = Object.keys(state).filter((key) => key.startsWith("board") && state[key] && !state[key].result);
-    if (!places.length) return place && state[place] ? place : null;
-    const rank = (key) => (shownLately.get(state[key].match) || 0) / TURN_MS + 4 * state[key].balance - (state[key].turn > 8 ? 1 : 0);
-    places.sort((one, other) => rank(one) - rank(other));
-    shownLately.set(state[places[0]].match, now);
+    const places = boardsOf(state).filter((key) => !state[key].result);
+    const chosen = foremost(state, places, (key) => (shownLately.get(state[key].match) || 0) / TURN_MS);
     since = now;
-    return places[0];
+    if (!chosen) return place && state[place] ? place : null;
+    shownLately.set(state[chosen].match, now);
+    return chosen;
+  }
+
+  async function loadBrackets({ contest, progress }, shown) {
+    if (done === progress.done) return;
+    done = progress.done;
+    for (const { number, format } of contest.events) {
+      const answer = format === "knockout" && (await fetch(`/api/v1/events/${number}/bracket`).catch(() => null));
+      const rounds = answer && answer.ok && (await answer.json()).rounds;
+      if (rounds) brackets.set(number, rounds);
+    }
+    if (brackets.size) shown();
+  }
+
+  /** Return the state of a knockout: its stage, and its rounds from this one on. */
+  function stageOf({ number, name: event, game, title }) {
+    const rounds = brackets.get(number);
+    const open = rounds.findIndex((pairings) => pairings.some((one) => !one.winner && !one.bye));
+    const now = open < 0 ? rounds.length - 1 : open;
+    const first = Math.min(now, Math.max(0, rounds.length - 3));
+    const shown = rounds.slice(rounds[first].length > MOST_PAIRINGS ? now : first);
+    const stage = h("h2", {}, name(event === game ? title.split(" (")[0] : event), ": ", open < 0 ? "over" : roundName(rounds.length - now));
+    return [stage, h("div", { class: shown[0].length > MOST_PAIRINGS ? "many" : null }, bracketOf(shown[0].length > MOST_PAIRINGS ? shown.slice(0, 1) : shown))];
+  }
+
+  function standings(state) {
+    const data = withHidden(state.table, state.freeze);
+    const wanted = state.freeze ? FROZEN : WANTED;
+    const show = (from, rows) => fill(parts.table, h("h2", {}, "Table"), table(only({ ...data, rows: data.rows.slice(from, from + rows), teams: data.teams.slice(from), out: data.out.slice(from) }, wanted), "Table"));
+    if (!data.rows?.length) return fill(parts.table, h("h2", {}, "Table"), table(data, "Table"));
+    const scrolls = getComputedStyle(document.body).overflowY !== "hidden";
+    show(0, scrolls ? TEAMS : 1);
+    if (scrolls) return;
+    const row = parts.table.querySelector("tbody tr").offsetHeight;
+    const room = parts.table.clientHeight - (parts.table.querySelector(".table").offsetTop - parts.table.offsetTop) - parts.table.querySelector("thead").offsetHeight;
+    const rows = Math.max(1, Math.floor(room / row));
+    show((turns % Math.ceil(data.rows.length / rows)) * rows, rows);
+  }
+
+  /** Return what stands in the place of the board. */
+  function quiet(state) {
+    if (state.winners.length) return h("div", { class: "winners" }, state.winners.slice(-5).map(({ event, team }) => h("p", {}, h("small", {}, name(event)), h("strong", {}, "★ ", name(team.name)))), state.progress.state === "over" ? podium(state) : null);
+    return state.freeze ? freezeText(state.freeze) : state.progress.state === "over" ? "The contest is over." : "The next match will be here.";
+  }
+
+  function podium({ contest, table: { columns, rows } }) {
+    if (contest.events.length < 2 || !rows?.length) return null;
+    return h("p", {}, h("small", {}, "all events"), h("strong", {}, "★ ", name(rows[0][columns.findIndex((column) => column.names)])));
   }
 
   return {
@@ -39,24 +92,28 @@ export function create(root) {
       this.state = state;
       parts.state.textContent = state.wall.text || stateText(state.progress);
       fill(parts.end, state.progress.end ? `expected end ${timeOfDay(1000 * state.progress.end)}` : state.teams.missing.length ? h("span", {}, "Missing: ", state.teams.missing.slice(0, 4).map((team, n) => [n ? ", " : "", name(team.name)]), state.teams.missing.length > 4 ? ` and ${state.teams.missing.length - 4} more` : "") : "");
-      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 4), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 4) }, state.absence));
+      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 3), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 3) }, state.absence));
+      const next = state.next.slice(0, 3).map(({ teams }) => h("li", { class: "pair" }, h("span", {}, name(teams[0].name)), h("b", {}, "–"), h("span", {}, name(teams[1].name))));
+      fill(parts.next, next.length ? [h("h2", {}, "Next"), h("ol", { class: "next" }, next)] : "");
+      loadBrackets(state, () => this.turn(Date.now()));
       this.turn(Date.now());
     },
     turn(now) {
       const { state } = this;
       const board = place && state[place];
-      if (state.wall.place) place = state.wall.place;
-      else if (!board || now > since + TURN_MS || state.wall.nexts !== nexts) place = choose(state, now);
+      if (!board || now > since + TURN_MS || state.wall.nexts !== nexts) {
+        place = choose(state, now);
+        turns++;
+      }
       nexts = state.wall.nexts;
+      place = state.wall.place || place; // the host has pinned it
       const shown = place && state[place];
       card.update(shown || null);
-      fill(parts.idle, shown ? "" : state.freeze ? freezeText(state.freeze) : state.progress.state === "over" ? "The contest is over." : "The next match will be here.");
-      const data = withHidden(state.table, state.freeze);
-      const rows = 12;
-      const pages = Math.max(1, Math.ceil((data.rows || []).length / rows));
-      page = Math.floor(now / TURN_MS) % pages;
-      const cut = { ...data, rows: (data.rows || []).slice(page * rows, (page + 1) * rows), teams: (data.teams || []).slice(page * rows), out: (data.out || []).slice(page * rows) };
-      fill(parts.table, h("h2", {}, "Table"), table(only(cut, state.freeze ? FROZEN : WANTED), "Table"));
+      card.element.classList.toggle("pinned", Boolean(state.wall.place));
+      fill(parts.idle, shown ? "" : quiet(state));
+      const stages = state.contest.events.filter(({ number }) => brackets.has(number)).map((event) => () => fill(parts.table, stageOf(event)));
+      const views = state.contest.events.length === 1 && stages.length ? stages : [() => standings(state), ...stages];
+      views[turns % views.length]();
     },
     tick(now) {
       if (!this.state) return;
