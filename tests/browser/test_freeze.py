@@ -81,12 +81,24 @@ def test_the_hall_sees_the_results_one_by_one(host: Host, visitor: Visitor) -> N
     onlooker.keyboard.press("Space")
     onlooker.keyboard.press("End")
 
+    table = projector.locator(".reveal-table").bounding_box()
+    order = projector.locator(".reveal-table tbody th a").all_inner_texts()
     projector.keyboard.press("Space")
     for page in (projector, onlooker):
         expect_text(page, ".reveal-status", "3 results still hidden")
         assert page.locator(".reveal-latest p").count() == 1
         assert no_sideways_scrolling(page)
         assert barriers(page) == []
+    assert projector.locator(".reveal-latest .why").count() == 1
+    assert projector.locator(".reveal-table").bounding_box() == table  # nothing jumps
+    moves = {name: place for place, name in enumerate(order)}
+    for row in projector.locator(".reveal-table tbody tr").all():
+        place, name = row.evaluate("row => row.sectionRowIndex"), row.locator("th a").inner_text()
+        arrow = row.locator(".up, .down")
+        assert arrow.count() == (moves[name] != place)
+        if moves[name] != place:
+            direction = "▲" if place < moves[name] else "▼"
+            assert arrow.inner_text().split() == [direction, str(abs(place - moves[name]))]
     projector.get_by_role("button", name="Next result").click()
     expect_text(projector, ".reveal-status", "2 results still hidden")
     expect_text(phone, ".freeze", "4 results are hidden")  # the other pages wait for the end
@@ -105,7 +117,7 @@ def test_it_goes_on_after_a_restart_and_ends_the_freeze(host: Host, visitor: Vis
     projector.keyboard.press("End")
     order = final_order(host.folder)
     expect_text(projector, ".reveal-status", f"{order[0]} is first")
-    assert projector.locator(".reveal-table tbody th").all_inner_texts() == order
+    assert projector.locator(".reveal-table tbody th a").all_inner_texts() == order
     assert tournament_of(load_contest(host.folder)).frozen_at is None
     page = visitor.open(host.url, LAPTOP)
     page.wait_for_selector(".results li .won")
@@ -157,6 +169,6 @@ def test_a_contest_that_is_played_is_frozen_and_stays_so(stage: Stage, visitor: 
         expect_text(projector, ".reveal-status", "still hidden")
         projector.keyboard.press("End")
         expect_text(projector, ".reveal-status", "is first")
-        assert projector.locator(".reveal-table tbody th").all_inner_texts() == final_order(stage.folder)
+        assert projector.locator(".reveal-table tbody th a").all_inner_texts() == final_order(stage.folder)
     finally:
         host.reveal.end()

@@ -4,6 +4,8 @@ import { fill, h, name, plural } from "./dom.js";
 import { WANTED, freezeText, only, table, withHidden } from "./table.js";
 
 const CLIMB_MS = 600; // a hall has to see which row moves; everything else on these pages takes 200 ms
+const PAUSE_MS = 1500; // before a result of a team on one of the places that count
+const COUNT = 3; // these places
 const SHOWN = 3; // the results of one step that leave room for the table
 const KEYS = { " ": "next", Enter: "next", ArrowRight: "next", ArrowDown: "next", PageDown: "next", t: "team", End: "all" };
 
@@ -63,32 +65,49 @@ export function create(root, state) {
     else fill(status, `${plural(reveal.left, "result")} still hidden`);
   }
 
+  let awaited = { step: null, place: Infinity }; // what the next step is about
+  let timer = 0;
+
+  function draw() {
+    timer = 0;
+    show();
+    const { reveal } = state;
+    const shown = reveal.latest.slice(0, SHOWN);
+    fill(latest, shown.map(result), reveal.count > shown.length ? h("p", {}, h("small", {}, `and ${reveal.count - shown.length} more`)) : "");
+    climb(stage, state);
+    awaited = { step: reveal.step, place: 1 + state.table.teams.indexOf(reveal.focus) };
+  }
+
   return {
     update(_, changed) {
-      show();
-      const { reveal } = state;
-      const shown = reveal.latest.slice(0, SHOWN);
-      fill(latest, shown.map(result), reveal.count > shown.length ? h("p", {}, h("small", {}, `and ${reveal.count - shown.length} more`)) : "");
-      if (changed.has("table") || changed.has("reveal") || changed.has("freeze")) climb(stage, state);
+      const counts = state.reveal.count === 1 && awaited.step !== null && state.reveal.step === awaited.step + 1 && awaited.place && awaited.place <= COUNT;
+      if (timer) return; // it draws what has come since
+      if (!counts) return changed.has("table") || changed.has("reveal") || changed.has("freeze") ? draw() : show();
+      fill(latest, h("p", {}, `A result of place ${awaited.place} …`));
+      timer = setTimeout(draw, PAUSE_MS);
     },
   };
 }
 
 function result(one) {
   const side = (team, player) => h("span", { class: one.winner === player ? "won" : null }, name(team.name));
-  return h("p", {}, side(one.teams[0], 0), h("b", {}, ` ${one.points[0]}–${one.points[1]} `), side(one.teams[1], 1), h("small", {}, ` #${one.match}, ${one.event}`));
+  return h("p", {}, side(one.teams[0], 0), h("b", {}, ` ${one.points[0]}–${one.points[1]} `), side(one.teams[1], 1), h("small", {}, ` #${one.match}, ${one.event}`), h("small", { class: "why" }, one.reason ? `${one.reason}: ` : "", name(one.why)));
 }
 
 /** Draw the table, and let the rows move to their new places. */
 function climb(stage, state) {
   const { reveal, freeze } = state;
-  const before = new Map([...stage.querySelectorAll("tbody tr")].map((row) => [row.dataset.team, row.offsetTop]));
+  const rows = [...stage.querySelectorAll("tbody tr")];
+  const before = new Map(rows.map((row) => [row.dataset.team, row.offsetTop]));
+  const places = new Map(rows.map((row, n) => [row.dataset.team, n]));
   const hidden = reveal.step === null ? freeze : { hidden: reveal.left, by_team: reveal.by_team };
   const data = only(withHidden(state.table, reveal.over ? null : hidden), WANTED);
   const drawn = h("div", {}, table(data, "Table"));
   [...drawn.querySelectorAll("tbody tr")].forEach((row, n) => {
     row.dataset.team = data.teams[n];
     row.classList.toggle("focus", data.teams[n] === reveal.focus);
+    const up = (places.get(row.dataset.team) ?? n) - n;
+    if (up) row.querySelector("th").append(h("span", { class: up > 0 ? "up" : "down", title: `${up > 0 ? "up" : "down"} ${plural(Math.abs(up), "place")}` }, ` ${up > 0 ? "▲" : "▼"} ${Math.abs(up)}`));
   });
   stage.replaceChildren(drawn);
   const focus = stage.querySelector("tr.focus") || stage.querySelector("tbody tr");
