@@ -74,7 +74,7 @@ def cut_columns(page: Any, selector: str) -> list[str]:
 
 def test_rank_team_and_total_are_in_view_at_each_width(five_events: str, visitor: Visitor) -> None:
     page = visitor.open(five_events, WALL)
-    page.locator(".large svg").wait_for()
+    page.locator(".large .board svg").wait_for()
     assert box(page, ".large .board")["width"] > 500
     assert box(page, ".columns")["width"] > 0.95 * WALL[0]
     assert page.locator(".fit thead th:visible").all_inner_texts()[2:7] == [
@@ -95,7 +95,7 @@ def test_rank_team_and_total_are_in_view_at_each_width(five_events: str, visitor
 
 def test_the_foremost_board_is_large_and_in_view(five_events: str, visitor: Visitor) -> None:
     page = visitor.open(five_events, LAPTOP, color_scheme="dark")
-    page.locator(".large svg").wait_for()
+    page.locator(".large .board svg").wait_for()
     assert is_inside(page, ".large .plate", 0)
     assert is_inside(page, ".large .plate", 1)
     widths = [box(page, ".card .board", place)["width"] for place in range(8)]

@@ -289,7 +289,7 @@ async def test_a_team_sees_its_penalties_with_the_boards_before_them(browser: Br
 async def test_the_times_of_a_teams_moves_add_up(browser: Browser, app: App) -> None:
     await browser.log_in(1, TOKENS[1])
     state = await browser.json("/own/state.json")
-    assert {one["event"] for one in state["times"]} <= {event.name for event in app.feed.contest.events}
+    assert {one["event"] for one in state["times"]} <= {event.heading for event in app.feed.contest.events}
     for one in state["times"]:
         assert sum(one["counts"]) == one["moves"] > 0
         assert len(one["counts"]) == len(state["edges"]) + 1

@@ -118,7 +118,7 @@ def _pair_pages(data: ReportData, store: Store, seen: Seen, links: Links) -> Ite
         found = pair_events(tournament, store, teams[0], matches, links, tournament.place, seen)
         events = [
             TeamEvent(
-                event.heading,
+                event.name,
                 event.facts,
                 Grid(f"matches-{n}", "Matches", event.columns, hints={**HINTS, PARTS: PARTS_HINT}),
             )
