@@ -44,7 +44,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(page, ".people", "Missing: Team 3")
     expect_text(page, ".card", re.escape(NAME))
     assert page.locator("img").count() == 0
-    page.wait_for_selector(".card svg")
+    page.wait_for_selector(".card .board svg")
     assert page.locator(".card .board svg").count() == 1
     match = page.locator(".card .card-head").first.get_attribute("href")
     back = visitor.open(f"{stage.url.rstrip('/')}{match}#move=3")
@@ -57,7 +57,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     expect_text(back, ".rp-count", "^2 / 6$")  # the reader stays at the move
     expect_text(back, ".rp-result", "Not over")
     back.get_by_role("button", name="Back to the live board").click()
-    back.locator(".card svg").wait_for()
+    back.locator(".card .board svg").wait_for()
     back.locator(".rp").wait_for(state="hidden")
     back.get_by_role("button", name="Step through the moves").click()
     expect_text(back, ".rp-count", "^2 / 6$")
