@@ -8,7 +8,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from rjsmin import jsmin
+from rjsmin import jsmin  # type: ignore[import-untyped]  # the package has no types
 
 from getstep.drawing import svg_style
 from getstep.replay import MODULES, STYLE_FILE, source
