@@ -42,7 +42,7 @@ def test_the_demo(programs: Programs, tmp_path: Path) -> None:
     program, port = start(programs, tmp_path / "tmp")
     assert len(bots_of(port)) == 6
     assert program.wait() == 0
-    assert "getstep demo: Hop (NCTU Introduction to AI 2019): 6 teams\n  hop, round robin, " in program.output
+    assert "getstep demo: Hop (NCTU Introduction to AI 2019): 6 teams\n  Hop, round robin, " in program.output
     assert [int(n) for n in re.findall(r"^\[(\d+)/30\] ", program.output, re.MULTILINE)] == list(range(1, 31))
     *table, order = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
     assert (len(table), order.partition(":")[0]) == (6, "Order")
@@ -128,7 +128,7 @@ def test_the_demo_on_a_terminal() -> None:
         terminal.expect(r"^playing: ")
         assert terminal.wait() == 0
         lines = terminal.screen.text.splitlines()
-    expected = ["getstep", "hop,", "Starts", "Standings", "#", *"123", "Order:"]
+    expected = ["getstep", "Hop,", "Starts", "Standings", "#", *"123", "Order:"]
     assert [line.split()[0] for line in lines] == expected
     assert max(map(len, lines)) <= 80
     assert terminal.screen.cursor_shown

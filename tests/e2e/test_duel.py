@@ -111,7 +111,7 @@ def test_an_increment_lasts_where_the_budget_alone_would_not(programs: Programs,
 def test_bots_that_never_vary_are_warned_of(duel: Callable[..., Duel]) -> None:
     ran = duel("greedy", "greedy", *QUICK, "--pairs", "3")
     assert ran.code == 0
-    assert "greedy – greedy (2): pseudo_tonga (size 6), match, " in ran.out
+    assert "greedy – greedy (2): Pseudo-Tonga (size 6), match, " in ran.out
     assert last_score(ran.out).startswith("3 pairs: 3 won, 0 drawn, 3 lost (50.0%), Elo +0 [")
     assert "\n3 of 3 pairs played.\n! All 3 pairs are copies of 1 pair, move for move." in ran.out
 
@@ -127,7 +127,7 @@ def test_programs_by_their_conventions(duel: Callable[..., Duel], tmp_path: Path
     kept = tmp_path / "kept"
     ran = duel(one, other, "--as", "csefest-console", "--as-b", "csefest-file", "--pairs", "1", "--keep", kept)
     assert ran.code == 0, ran.err
-    assert "csefest-console – csefest-file: chain_reaction, match, " in ran.out
+    assert "csefest-console – csefest-file: Chain Reaction, match, " in ran.out
     assert [result.faults for result in results_of(load_contest(kept))] == [(0, 0)] * 2
 
 
@@ -283,7 +283,7 @@ def test_processes_of_a_bot_end_with_it(duel: Callable[..., Duel], tmp_path: Pat
     )
     ran = duel(f"{sys.executable} {bot}" if by_itself else bot, "random_bot", *QUICK, "--pairs", "1")
     assert ran.code == 0, ran.err
-    assert "parent – random_bot: pseudo_tonga" in ran.out
+    assert "parent – random_bot: Pseudo-Tonga" in ran.out
     assert last_score(ran.out).startswith("1 pair: ")
     deadline = time.monotonic() + PATIENCE_SECONDS
     while is_running(int(pid.read_text())):

@@ -80,7 +80,7 @@ def test_it_is_played_shown_reported_and_verified(machine: Machine) -> None:
     assert "Othello" in machine.run(server, "show", "kept/demo", "1")
     assert "Everything fits: " in machine.run(server, "verify", "kept/demo")
     machine.run(server, "report", "kept/demo", "--output", "report.html")
-    assert "othello" in (machine.folder / "report.html").read_text(encoding="utf-8")
+    assert "Othello" in (machine.folder / "report.html").read_text(encoding="utf-8")
     machine.run(server, "replay", "kept/demo", "1", "--no-open", "--out", "replay.html")
     assert '"disc"' in (machine.folder / "replay.html").read_text(encoding="utf-8")
     said = machine.run(server, "duel", "greedy", "random_bot", "--game", "othello", "--pairs", "1", "--plain")

@@ -252,7 +252,7 @@ def test_two_programs_are_compared(tmp_path: Path) -> None:
         (tmp_path / name).chmod(0o755)
     ran = in_terminal(COMPARE_PROGRAMS, tmp_path)
     assert ran.returncode == 0, ran.stdout
-    assert "p1 – p2: chain_reaction, match, " in ran.stdout
+    assert "p1 – p2: Chain Reaction, match, " in ran.stdout
 
 
 def in_terminal(script: str, folder: Path) -> subprocess.CompletedProcess[str]:

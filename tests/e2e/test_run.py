@@ -163,7 +163,7 @@ def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
     # The live view is gone, and of the Enter a blank line is left
     *hello, hash_of, digest = words[: words.index("To")]  # write a page, with a path that fills the line
     title, header, first, second, third, order = words[words.index("Standings") :]
-    assert hello == ["Test:", "hop,", "Starts"]
+    assert hello == ["Test:", "Hop,", "Starts"]
     assert (hash_of, len(digest), title, header) == ("Hash", 64, "Standings", "#")
     assert [first, second, third, order] == [*"123", "Order:"]
     reasons = Counter(result.reason for result in stored(folder) if 3 in result.match.teams)

@@ -34,7 +34,7 @@ def test_a_contest_without_any_client(command: Command, autumn: Path) -> None:
     ran = command("run", "autumn", "--now")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(
-        "Autumn contest: 3 teams\n  hop, round robin, 5 s a move and 100 ms for lag\n"
+        "Autumn contest: 3 teams\n  Hop, round robin, 5 s a move and 100 ms for lag\n"
         "Starts at once. Ctrl-C stops cleanly.\n"
     )
     assert re.search(rf"^Listening on {re.escape(lan_address())}, port \d+\.$", ran.out, re.MULTILINE)
