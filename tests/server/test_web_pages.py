@@ -15,6 +15,7 @@ import trio.testing
 
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES, Language, starter
+from getstep.replay import MODULES, source
 from getstep_engines import GAMES
 from getstep_server.config.contest import init_contest
 from getstep_server.config.contestants_package import NAME, write_contestants_package
@@ -170,6 +171,14 @@ async def test_a_page_has_no_script_or_style_in_it(site: Site, path: str) -> Non
     assert re.findall(r"<script(?![^>]* src=\"/static/)", text) == []
     assert re.findall(r"<style|\sstyle=|\son\w+=|javascript:", text) == []
     assert re.findall(r"(?:src|href)=\"(?:https?:)?//(?!192\.0\.2\.7)[^\"]*\.(?:js|css)", text) == []
+
+
+def test_no_template_string_of_a_script_has_another_one_inside() -> None:
+    """rjsmin would take spaces of the inner one away."""
+    folder = Path(__file__).parents[2] / "server/getstep_server/web/static"
+    scripts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.js")}
+    for name, script in (scripts | {name: source(name) for name in MODULES}).items():
+        assert re.findall(r"`[^`]*\$\{[^}`]*`", script) == [], name
 
 
 def test_all_script_together_is_small() -> None:

@@ -27,7 +27,7 @@ export function drawingsOf(look, board, drawings, player) {
     found.over += group(parts.over);
     if (text) labels.push(...parts.labels.map((at) => group(badge(text, at))));
     const joint = shape === "arrow" ? " to " : " and ";
-    words.push(`${shape}${text && ` ${text}`} on ${squares.map((square) => square.join(",")).join(joint)}`);
+    words.push(`${shape}${text && " "}${text} on ${squares.map((square) => square.join(",")).join(joint)}`);
   }
   found.over += labels.join("");
   const more = words.length - MOST_NAMED;

@@ -124,5 +124,5 @@ export function duration(ms) {
 export function turnText(turn) {
   if (turn.k === "pass") return "Skip";
   if (!turn.k) return turn.m;
-  return `(${turn.c})${turn.m ? ` ${turn.m}` : ""}`;
+  return `(${turn.c})` + (turn.m ? ` ${turn.m}` : "");
 }

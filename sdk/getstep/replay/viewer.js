@@ -307,7 +307,7 @@ class Viewer {
       svg.append(content);
       return svg;
     };
-    const line = (points) => `M${points.map(([n, value]) => `${n} ${(20 - 18 * value).toFixed(1)}`).join("L")}h0`;
+    const line = (points) => "M" + points.map(([n, value]) => `${n} ${(20 - 18 * value).toFixed(1)}`).join("L") + "h0";
     values.replaceChildren(path("rp-middle", `M0 20H${this.last + 0.5}`), (this.cursor = path("rp-cursor", "")));
     if (judged.length) values.append(path("rp-curve", line(judged)));
     const items = judged.length ? [make("span", {}, sample(path("rp-curve", "M1 5h22")), "analysis")] : [];
@@ -615,5 +615,5 @@ function isFault(turn) {
 /** Return the text of a game in the list of games. */
 function optionText(game) {
   const title = game.title ? `${game.title}: ` : "";
-  return `${title}${game.names[0]} – ${game.names[1]}${game.result ? `, ${game.result}` : ""}`;
+  return `${title}${game.names[0]} – ${game.names[1]}` + (game.result ? `, ${game.result}` : "");
 }

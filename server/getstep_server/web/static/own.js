@@ -68,7 +68,7 @@ function penalty(one) {
     one.detail ? h("pre", { class: "error", tabindex: "0" }, one.detail) : null,
     one.tried ? h("p", {}, "Your move: ", h("code", {}, one.tried)) : null,
     one.advice ? h("p", {}, h("b", {}, "What to do: "), one.advice) : null,
-    h("p", { class: "muted" }, `Penalty: ${one.penalty}${one.ms === null || one.ms === undefined ? "" : ` · after ${duration(one.ms)}`}`),
+    h("p", { class: "muted" }, `Penalty: ${one.penalty}` + (one.ms === null || one.ms === undefined ? "" : ` · after ${duration(one.ms)}`)),
   ];
   const attempt = one.attempt > 1 ? `, attempt ${one.attempt}` : "";
   return h(

@@ -22,7 +22,11 @@ export function only(data, wanted) {
 export const WANTED = new Set(["#", "team", "played", "points", "%", "total", "hidden"]);
 
 /** Return a sentence about the freeze; null if there is none. */
-export const freezeText = (freeze) => freeze && `The table is as it was at the freeze. ${freeze.hidden ? `${plural(freeze.hidden, "result")} ${freeze.hidden === 1 ? "is" : "are"}` : "Later results will be"} hidden until the host reveals ${freeze.hidden === 1 ? "it" : "them"}.`;
+export function freezeText(freeze) {
+  if (!freeze) return freeze;
+  const what = freeze.hidden ? `${plural(freeze.hidden, "result")} ${freeze.hidden === 1 ? "is" : "are"}` : "Later results will be";
+  return `The table is as it was at the freeze. ${what} hidden until the host reveals ${freeze.hidden === 1 ? "it" : "them"}.`;
+}
 
 const KEPT = new Set([...WANTED, "rating"].filter((heading) => heading !== "played"));
 let all = false; // the reader wants all columns, and scrolls

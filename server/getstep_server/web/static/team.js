@@ -28,7 +28,7 @@ export function create(root) {
 function factLine({ team, totals }) {
   const facts = [];
   if (team.rank) facts.push(h("strong", {}, `rank ${team.rank} of ${team.of}`));
-  if (team.connected !== null) facts.push(team.connected ? `connected${team.connected > 1 ? ` with ${team.connected} bots` : ""}` : h("span", { class: "bad" }, "not connected"));
+  if (team.connected !== null) facts.push(team.connected ? "connected" + (team.connected > 1 ? ` with ${team.connected} bots` : "") : h("span", { class: "bad" }, "not connected"));
   if (team.stalled) facts.push(h("span", { class: "bad" }, "stalled"));
   if (team.hangs) facts.push(h("span", { class: "bad" }, HANGS));
   facts.push(`${plural(totals.played, "match")}: ${totals.won} won, ${totals.drawn} drawn, ${totals.lost} lost`);
