@@ -22,6 +22,7 @@ and 10 MB, and then some ms for each model; a command such as ``standings`` has 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from math import isfinite
@@ -150,10 +151,21 @@ def validated(model: type[M], data: object) -> M:
     Raises:
         ValidationError: they do not fit; the error has every mistake.
     """
+    _build(model)
     try:
         return msgspec.convert(data, model)
     except msgspec.ValidationError as error:
         raise ValidationError(mistakes_in(model, data) or [wrong((), data, str(error))]) from error
+
+
+_building = threading.Lock()
+
+
+@cache
+def _build(model: type[Struct]) -> None:
+    """Let msgspec build what it needs to know of a model, in one thread: two at the same time crash the process."""
+    with _building:
+        msgspec.json.Decoder(model)
 
 
 def mistakes_in(model: type[Struct], data: object) -> list[Mistake]:

@@ -117,6 +117,30 @@ def test_several_matches_at_once_share_the_programs_and_the_cores(tmp_path: Path
     assert [len(check(order, report)) for report in reports] == [121] * 3
 
 
+FIRST_ORDERS = """\
+import sys
+import threading
+from pathlib import Path
+from getstep_server.cluster.order import decode_order
+order = Path(sys.argv[1]).read_bytes()
+sys.setswitchinterval(1e-7)
+gate = threading.Barrier(4)
+threads = [threading.Thread(target=lambda: (gate.wait(), decode_order(order))) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.long
+def test_the_first_orders_of_a_worker_come_at_the_same_time(tmp_path: Path) -> None:
+    """msgspec builds what it knows of a model at its first use, and two threads that do so crash 2 of 5 processes."""
+    (tmp_path / "order").write_bytes(order_of(tmp_path)[0])
+    for _ in range(12):
+        subprocess.run([sys.executable, "-c", FIRST_ORDERS, str(tmp_path / "order")], check=True)
+
+
 def test_a_program_that_the_worker_has_not_got_is_named(tmp_path: Path) -> None:
     order, files = order_of(tmp_path, GET_STEP, NEVER)
     first, second = files
