@@ -135,7 +135,7 @@ for thread in threads:
 
 @pytest.mark.long
 def test_the_first_orders_of_a_worker_come_at_the_same_time(tmp_path: Path) -> None:
-    """msgspec builds what it knows of a model at its first use, and two threads that do so crash 2 of 5 processes."""
+    """msgspec builds what it knows of a model at its first use; two threads that do so crash 2 of 5 processes."""
     (tmp_path / "order").write_bytes(order_of(tmp_path)[0])
     for _ in range(12):
         subprocess.run([sys.executable, "-c", FIRST_ORDERS, str(tmp_path / "order")], check=True)
