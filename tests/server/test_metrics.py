@@ -120,7 +120,7 @@ async def test_the_status_tells_how_late_the_loop_is(tmp_path: Path, monkeypatch
     monkeypatch.setattr(status_file, "SECONDS", 0.01)
     monkeypatch.setattr(status_file, "LAG_SECONDS", 0.01)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(status_file.StatusFile(tmp_path, Bus()).run)
+        nursery.start_soon(status_file.StatusFile(tmp_path, Bus(), {}).run)
         with trio.fail_after(PATIENCE_SECONDS):
             while (status := read_status(tmp_path)) is None or status.lag_ms < 100:
                 await trio.lowlevel.checkpoint()

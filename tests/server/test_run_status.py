@@ -12,7 +12,7 @@ from tests.support.records import compact
 
 
 def test_a_status_is_read_as_it_was_written(tmp_path: Path) -> None:
-    status = RunStatus("playing", {7: 2}, (8,), ("127.0.0.1", 7777), (7,))
+    status = RunStatus("playing", {7: 2}, (8,), ("127.0.0.1", 7777), (7,), round_trip_ms={7: 3.2})
     write_status(tmp_path, status)
     assert read_status(tmp_path) == status
 

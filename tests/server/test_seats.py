@@ -43,7 +43,7 @@ START = Start(5, "hop", {}, True, "the other", "move", 5000, 100, False)
 class FakePeer:
     """A connection that only keeps the messages that it gets."""
 
-    address, client, notices = "10.0.0.1", "test", True
+    address, client, notices, round_trip_ms = "10.0.0.1", "test", True, None
 
     def __init__(self, last_received_ns: int = 0) -> None:
         self.last_received_ns = last_received_ns

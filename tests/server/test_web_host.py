@@ -434,6 +434,15 @@ async def test_a_backup_is_a_contest_that_goes_on(site: Site, folder: Path, tmp_
         assert mine.chain() == other.chain()
 
 
+async def test_the_list_of_teams_has_the_time_to_each(site: Site, folder: Path) -> None:
+    browser = Host(site)
+    status = RunStatus("playing", {1: 1, 2: 1}, round_trip_ms={1: 3.2})
+    site.app.feed.server_runs, site.app.feed.status = True, status
+    await browser.open(new_link(folder))
+    rows = re.findall(r'<tr id="team-\d+">.*?</tr>', browser.page)
+    assert ["<td>3.2 ms</td>" in row for row in rows] == [True, False, False]
+
+
 async def test_a_slip_has_the_token_of_its_team_only(site: Site, folder: Path) -> None:
     browser = Host(site)
     await browser.open(new_link(folder))

@@ -36,7 +36,7 @@ Reply = Callable[["MemoryPeer", GetStep], Any]
 class MemoryPeer:
     """A connection without a socket: it keeps what it is sent and answers as a script says."""
 
-    address, client, last_received_ns, notices = "memory", "test", 0, True
+    address, client, last_received_ns, notices, round_trip_ms = "memory", "test", 0, True, None
 
     def __init__(self, nursery: trio.Nursery, seat: Seat, reply: Reply) -> None:
         self.nursery, self.seat, self.reply = nursery, seat, reply

@@ -721,6 +721,7 @@ HostTeamState: TypeAlias = Literal["connected", "missing", "hanging", "out", "un
 class HostTeam(Answer, frozen=True, kw_only=True):
     """A team as its host sees it: the bots that are connected and may be, and the mean time of a move in ms.
 
+    ``round_trip_ms``: the shortest time to its farthest bot and back in the last 5 minutes; null if unknown.
     ``hanging``: a bot is connected and does not answer. ``out``: it takes part in no event. ``stalled`` are the
     matches in which it has missed its limits in silence.
     """
@@ -732,6 +733,7 @@ class HostTeam(Answer, frozen=True, kw_only=True):
     seats: int
     stalled: list[int]
     move_ms: float | None
+    round_trip_ms: float | None
 
 
 class HostTeamToken(Answer, frozen=True, kw_only=True):

@@ -60,6 +60,7 @@ from getstep_server.net import timestamps
 from getstep_server.text import escape_control_chars
 
 from .registry import ConnectionRegistry
+from .round_trip import round_trip_ms
 from .seat import Borrower, Seat
 
 HOSTILE_RETRY_MS = 1000
@@ -252,6 +253,11 @@ class ClientConnection(ABC):
     def last_received_ns(self) -> int:
         """The time when something last arrived; see `seat.Peer`."""
         return self._last_received_ns
+
+    @property
+    def round_trip_ms(self) -> float | None:
+        """The time to the client and back; see `seat.Peer`."""
+        return round_trip_ms(self._sock)
 
     def evict(self) -> None:
         """Close at once, without waiting for the peer to read why."""

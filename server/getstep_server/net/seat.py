@@ -80,6 +80,10 @@ class Peer(Protocol):
     def last_received_ns(self) -> int:
         """The time when something last arrived on it, by `time.perf_counter_ns`."""
 
+    @property
+    def round_trip_ms(self) -> float | None:
+        """The time to the client and back, in ms; None if it is not known. Any thread may ask."""
+
     def poll(self) -> None:
         """Read what has arrived, without waiting for the poller."""
 

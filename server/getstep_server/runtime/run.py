@@ -196,7 +196,7 @@ async def run_opened(
             nursery.start_soon(scheduler.run)
             nursery.start_soon(run_log.run)
             nursery.start_soon(disk.run)
-            nursery.start_soon(StatusFile(contest.running, bus, when.at).run)
+            nursery.start_soon(StatusFile(contest.running, bus, seats, when.at).run)
             nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
             nursery.start_soon(hosted.watch, director.changed)
             nursery.start_soon(roster.run, director.changed)

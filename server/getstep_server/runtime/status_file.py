@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from getstep_server.events import (
     TeamLeft,
     Waiting,
 )
+from getstep_server.net.seat import Seat
 from getstep_server.storage.run_status import RunStatus, remove_status, write_status
 
 LAG_SECONDS = 5.0
@@ -42,11 +44,15 @@ class StatusFile:
     Args:
         folder: of the journal; it exists.
         bus: publishes the events.
+        seats: of each team; they change.
         start_at: the time of the start; None: with all teams present.
     """
 
-    def __init__(self, folder: Path, bus: Bus, start_at: datetime | None = None) -> None:
+    def __init__(
+        self, folder: Path, bus: Bus, seats: Mapping[int, Sequence[Seat]], start_at: datetime | None = None
+    ) -> None:
         self._folder = folder
+        self._seats = seats
         self._status = RunStatus(start_at=None if start_at is None else start_at.timestamp())
         self._changed = trio.Event()
         bus.subscribe(
@@ -62,7 +68,7 @@ class StatusFile:
         try:
             while True:
                 self._changed = trio.Event()  # before the write: a change during it is written next
-                await trio.to_thread.run_sync(_write, self._folder, self._status)
+                await trio.to_thread.run_sync(self._write, self._status)
                 due = trio.current_time() + SECONDS
                 await trio.sleep_until(due)
                 late_ms = round(1000 * (trio.current_time() - due), 1)
@@ -105,9 +111,19 @@ class StatusFile:
             self._status = status
             self._changed.set()
 
+    def _write(self, status: RunStatus) -> None:
+        """Write a status, with the time to each team; in a thread, because a thousand bots take 1 ms to ask."""
+        round_trip_ms = {
+            team: max(known)
+            for team in status.connected
+            if (known := [ms for seat in self._seats.get(team, ()) if (ms := _round_trip_ms(seat)) is not None])
+        }
+        try:
+            write_status(self._folder, replace(status, round_trip_ms=round_trip_ms))
+        except OSError:
+            return  # the next change tries again
 
-def _write(folder: Path, status: RunStatus) -> None:
-    try:
-        write_status(folder, status)
-    except OSError:
-        return  # the next change tries again
+
+def _round_trip_ms(seat: Seat) -> float | None:
+    connection = seat.connection  # read once: the event loop may detach it meanwhile
+    return None if connection is None else connection.round_trip_ms

@@ -27,6 +27,8 @@ class RunStatus:
     programs on this machine connect; None if it is not known. ``friendly``: the numbers of the friendly matches
     that are being played. ``lag_ms``: how late the event loop has woken a task, the last time it was looked at.
     ``start_at``: the Unix time of the start, if the host has set one and the contest waits for it.
+    ``round_trip_ms``: the time to the bots of a team and back, of the farthest one; without teams of which the
+    system does not know it.
     """
 
     state: str = "gathering"
@@ -37,6 +39,7 @@ class RunStatus:
     friendly: tuple[int, ...] = ()
     lag_ms: float = 0.0
     start_at: float | None = None
+    round_trip_ms: dict[int, float] = field(default_factory=dict)
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -69,7 +72,10 @@ def read_status(folder: Path) -> RunStatus | None:
         address = _address(fields.get("address"))
         lag_ms = float(fields.get("lag_ms", 0.0))
         start_at = None if fields.get("start_at") is None else float(fields["start_at"])
-        return RunStatus(str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms, start_at)
+        round_trip_ms = {int(team): float(ms) for team, ms in fields.get("round_trip_ms", {}).items()}
+        return RunStatus(
+            str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms, start_at, round_trip_ms
+        )
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

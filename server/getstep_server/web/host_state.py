@@ -129,6 +129,7 @@ class HostState:
         known = self._feed.server_runs and status is not None
         connected = status.connected if known and status is not None else {}
         hanging = status.hanging if known and status is not None else ()
+        away = status.round_trip_ms if known and status is not None else {}
 
         def state(team: int) -> HostTeamState:
             if all(whole.status(team, event.number) for event in whole.contest.events):
@@ -148,6 +149,7 @@ class HostState:
                 seats=team.seats,
                 stalled=stalled[team.id],
                 move_ms=self._slow.move_ms.get(team.id),
+                round_trip_ms=away.get(team.id),
             )
             for team in whole.contest.contestants.values()
         ]
