@@ -18,12 +18,11 @@ from getstep_server.config.contest import load_contest
 from getstep_server.config.host_key import bearer_key
 from getstep_server.decisions import starting
 from getstep_server.storage.contest_state import tournament_of
-from getstep_server.web.feed import Feed
 from getstep_server.web.host_api import HOST_ROUTES, HostMade
 from getstep_server.web.http import Request, Response
 from getstep_server.web.openapi import description
-from tests.support.random_results import make_up
-from tests.support.site import Site, following
+from tests.support.random_results import half_played
+from tests.support.site import Site, without_status
 
 TEAMS = ["Ada", "Blaise", "Carl"]
 PAUSE = {"decision": "pause", "match": 3, "at_once": True, "by": "Ada", "why": "lunch"}
@@ -31,21 +30,19 @@ PAUSE = {"decision": "pause", "match": 3, "at_once": True, "by": "Ada", "why": "
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return make_up(tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+    return half_played(tmp_path / "half")
 
 
 @pytest.fixture
 def typed(tmp_path: Path) -> Path:
     """The same contest, for commands."""
-    return make_up(tmp_path / "typed", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+    return half_played(tmp_path / "typed")
 
 
 @pytest.fixture
 async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    monkeypatch.setattr(Feed, "_poll_status", lambda _: None)
-    async with trio.open_nursery() as nursery:
-        yield await following(folder, nursery)
-        nursery.cancel_scope.cancel()
+    async with without_status(folder, monkeypatch) as site:
+        yield site
 
 
 class Program:

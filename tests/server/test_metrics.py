@@ -18,8 +18,8 @@ from getstep_server.web.feed import Feed
 from getstep_server.web.http import Request, Response
 from getstep_server.web.live import code_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.random_results import make_up
-from tests.support.site import Site, following
+from tests.support.random_results import half_played
+from tests.support.site import Site, without_status
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEY = "a-key-of-some-length"
@@ -27,17 +27,14 @@ KEY = "a-key-of-some-length"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = make_up(tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], ["Ada", "Blaise", "Carl"], most=2)
-    return made.folder
+    return half_played(tmp_path / "half")
 
 
 @pytest.fixture
 async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     """A contest in which some matches are open, with the status that the test gives it."""
-    monkeypatch.setattr(Feed, "_poll_status", lambda _: None)
-    async with trio.open_nursery() as nursery:
-        yield await following(folder, nursery)
-        nursery.cancel_scope.cancel()
+    async with without_status(folder, monkeypatch) as site:
+        yield site
 
 
 async def ask(site: Site, address: str = "127.0.0.1", key: str | None = None) -> Response:

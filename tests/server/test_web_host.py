@@ -32,34 +32,29 @@ from getstep_server.storage.start_request import take_start_request
 from getstep_server.storage.store import Store
 from getstep_server.web import host
 from getstep_server.web.app import App
-from getstep_server.web.feed import Feed
 from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import Download, EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.random_results import make_up
-from tests.support.site import Site, following
-
-TEAMS = ["Ada", "Blaise", "Carl"]
+from tests.support.random_results import half_played
+from tests.support.site import Site, without_status
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    return make_up(tmp_path / "half", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+    return half_played(tmp_path / "half")
 
 
 @pytest.fixture
 def typed(tmp_path: Path) -> Path:
     """The same contest, for commands."""
-    return make_up(tmp_path / "typed", [{"game": "hop", "settings": {"legs": 1}}], TEAMS, most=2).folder
+    return half_played(tmp_path / "typed")
 
 
 @pytest.fixture
 async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    monkeypatch.setattr(Feed, "_poll_status", lambda _: None)
-    async with trio.open_nursery() as nursery:
-        yield await following(folder, nursery)
-        nursery.cancel_scope.cancel()
+    async with without_status(folder, monkeypatch) as site:
+        yield site
 
 
 class Host:

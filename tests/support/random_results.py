@@ -62,6 +62,11 @@ def make_up(
     return made
 
 
+def half_played(folder: Path) -> Path:
+    """Return the folder of a contest with three teams, in which two of three matches of hop are over."""
+    return make_up(folder, [{"game": "hop", "settings": {"legs": 1}}], ["Ada", "Blaise", "Carl"], most=2).folder
+
+
 async def _store(store: Store, records: Sequence[Record]) -> None:
     for record in records:
         await store.save(record)

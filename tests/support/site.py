@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 import trio
 
 from getstep.wire import sign_page_login
@@ -55,6 +57,15 @@ async def following(folder: Path, nursery: trio.Nursery, reveal: Callable[[Feed]
     nursery.start_soon(feed.run, ready)
     await loaded.wait()
     return Site(App(feed, tables, None if reveal is None else reveal(feed)))
+
+
+@asynccontextmanager
+async def without_status(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    """The pages of a contest that follow its records, with no other status than the test gives it."""
+    monkeypatch.setattr(Feed, "_poll_status", lambda _: None)
+    async with trio.open_nursery() as nursery:
+        yield await following(folder, nursery)
+        nursery.cancel_scope.cancel()
 
 
 # --- a browser that logs in to the area of a team of the stored contest, without a page that runs ---------------
