@@ -190,9 +190,13 @@ class Grades(DataSet):
 
     def decimal_comma(self) -> bool:
         """Return True if a class list has semicolons, or numbers on this computer have a comma."""
-        with suppress(locale.Error):  # a locale that is not installed
-            locale.setlocale(locale.LC_NUMERIC, "")
-        return self._semicolons or locale.localeconv()["decimal_point"] == ","
+        before = locale.setlocale(locale.LC_NUMERIC)
+        try:
+            with suppress(locale.Error):  # a locale that is not installed
+                locale.setlocale(locale.LC_NUMERIC, "")
+            return self._semicolons or locale.localeconv()["decimal_point"] == ","
+        finally:
+            locale.setlocale(locale.LC_NUMERIC, before)  # it holds for all threads, and the page goes on
 
     def moodle(self) -> Iterator[bytes]:
         """Yield the lines of a CSV for Moodle's gradebook: the class list, with a grade and a comment.
