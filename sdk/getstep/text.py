@@ -59,12 +59,9 @@ def is_joiner(text: str, at: int) -> bool:
 
 def _base(text: str, at: int, step: int) -> str:
     """Return the character before (-1) or after (1) a place, without its marks and skin tone."""
-    for char in text[
-        at + step : at + step * (_MOST_MARKS + 2) if step > 0 or at > _MOST_MARKS + 1 else None : step
-    ]:
-        if unicodedata.category(char) not in ("Mn", "Sk"):
-            return char
-    return ""
+    near = text[at + 1 :] if step > 0 else text[:at][::-1]
+    bases = (char for char in near[: _MOST_MARKS + 1] if unicodedata.category(char) not in ("Mn", "Sk"))
+    return next(bases, "")
 
 
 def _script(char: str) -> str:

@@ -68,8 +68,8 @@ def test_it_fits_each_screen(url: str, folder: Path, visitor: Visitor, screen: s
     expect_text(page, "h1", "Ada")
     assert barriers(page) == []
     assert no_sideways_scrolling(page)
-    stranger = visitor.open(f"{url}/start", size, color_scheme=scheme)
+    other = visitor.open(f"{url}/start", size, color_scheme=scheme)
     visitor.tolerated = GONE
-    stranger.goto(f"{url}/host")
-    expect_text(stranger, "main", "Open the console by its link")
-    assert barriers(stranger) == []
+    other.goto(f"{url}/host")
+    expect_text(other, "main", "Open the console by its link")
+    assert barriers(other) == []

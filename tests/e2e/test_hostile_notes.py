@@ -109,7 +109,7 @@ async def test_a_client_whose_notes_are_hostile(
     assert not any("notes" in received for received in honest.connection.received)
     assert FULL["say"] not in repr(honest.connection.received)
 
-    # Whoever reads them later gets them escaped.
+    # They are on record as they came, and are escaped when they are read.
     command = Command(capsys)
     for words in (["verify", str(folder)], ["show", str(folder), "1", "--all"], ["site", str(folder)]):
         ran = await trio.to_thread.run_sync(command, *words)

@@ -46,7 +46,7 @@ async def test_a_contest_starts_when_the_host_asks_for_it(tmp_path: Path) -> Non
 
 
 async def test_a_contest_starts_at_the_time_that_the_host_sets(tmp_path: Path) -> None:
-    """With all teams there, it waits for the time all the same."""
+    """It waits for the time, even when all teams are there."""
     contest = make_contest(tmp_path, 2, start=SOON)
     async with running(contest) as server, seated(server.port, 1):
         await server.recorder.wait_for(TeamArrived)

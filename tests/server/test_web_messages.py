@@ -126,9 +126,9 @@ async def test_a_question_that_is_not_one_visible_line(app: App, text: str) -> N
 
 
 async def test_who_is_not_logged_in_asks_nothing(app: App) -> None:
-    stranger = Browser(app)
-    assert (await stranger.get("/own/question", {"text": "Hello?"})).status == 401
-    assert (await stranger.get("/own/questions.json")).status == 401
+    visitor_without_login = Browser(app)
+    assert (await visitor_without_login.get("/own/question", {"text": "Hello?"})).status == 401
+    assert (await visitor_without_login.get("/own/questions.json")).status == 401
 
 
 def test_no_question_is_for_all() -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import socket
 from collections.abc import Iterator
+from typing import get_args
 
 from getstep_server.addresses import is_any, reachable_host
-from getstep_server.config.contest import HOST_PAGES, Contest, load_contest
+from getstep_server.config.contest import Contest, HostPage, load_contest
 from getstep_server.config.host_key import bearer_key, new_link
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.web.listener import console_address
@@ -57,7 +58,9 @@ def add_host_key(parser: argparse.ArgumentParser) -> None:
 def add_host_page(parser: argparse.ArgumentParser) -> None:
     """Add the option that says where the console answers."""
     text = "where the host's console answers: to browsers of this computer, of the network, or nowhere"
-    parser.add_argument("--host-page", choices=HOST_PAGES, help=f"{text} (default: host_page in contest.toml)")
+    parser.add_argument(
+        "--host-page", choices=get_args(HostPage), help=f"{text} (default: host_page in contest.toml)"
+    )
 
 
 def console_lines(contest: Contest, listener: socket.socket) -> Iterator[str]:

@@ -135,10 +135,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    contest = load_contest(args.contest)
-    contest = contest.listening_on(
-        host=args.host, port=args.port, classic_port=args.classic_port, web_port=args.web_port
-    ).listening_on(host_page=args.host_page)
+    contest = load_contest(args.contest).listening_on(
+        host=args.host,
+        port=args.port,
+        classic_port=args.classic_port,
+        web_port=args.web_port,
+        host_page=args.host_page,
+    )
     when = StartCondition(
         now=args.now,
         at=None if args.at is None else time_of_day(args.at, "--at"),

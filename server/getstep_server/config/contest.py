@@ -44,7 +44,6 @@ class TimeTable(TomlTable, frozen=True, kw_only=True):
     lag_ms: Annotated[int, Meta(ge=0, le=60_000)] = 100
 
 
-HOST_PAGES = ("loopback", "lan", "off")
 HostPage: TypeAlias = Literal["loopback", "lan", "off"]
 
 
