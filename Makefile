@@ -11,7 +11,9 @@ OURS := -e ./engines -e ./bots -e ./sdk -e ./conformance
 # wait for most of their time, for clocks, kills and pauses of clients: they run in five. A process that dies ends the
 # run: one that is started in its place may wait for ever for the last test.
 TOGETHER := --max-worker-restart 0
-PYTEST := $(BIN)/python -m pytest -n 4 $(TOGETHER)
+# A test that fails is run once more, alone, at the end: on a busy machine one of thousands does now and then. It has to
+# pass then.
+PYTEST := $(BIN)/python -m tests.support.twice
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off
 
 # A line for each package as pip begins with it; what goes wrong is on pip's standard error, which is shown whole.
@@ -28,12 +30,11 @@ demo: $(VENV)/installed
 	$(BIN)/getstep-server demo
 
 test: $(VENV)/installed-dev
-	$(PYTEST)
+	$(PYTEST) -n 4 $(TOGETHER)
 
 # The soak runs alone: its hostile cases keep the real time limits, which other tests on the same cores disturb.
-# A test that fails is run once more, alone, at the end: on a busy machine one of hundreds does now and then.
 test-long: $(VENV)/installed-dev
-	$(BIN)/python -m tests.support.twice -n 5 $(TOGETHER) -m long -v --deselect tests/e2e/test_soak.py \
+	$(PYTEST) -n 5 $(TOGETHER) -m long -v --deselect tests/e2e/test_soak.py \
 		--and -m long -v tests/e2e/test_soak.py
 
 test-all: test test-long

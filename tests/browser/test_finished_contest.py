@@ -13,7 +13,6 @@ import pytest
 from tests.old_contests.contests import unpack
 from tests.support.browser import LAPTOP, PHONE, WALL, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.processes import Program
-from tests.support.quick import quick
 from tests.support.random_results import make_up
 
 PAGES = {
@@ -47,7 +46,8 @@ def served(folder: Path) -> Iterator[str]:
     program.end()
 
 
-@pytest.mark.parametrize("path", quick(PAGES, ["/"]))
+@pytest.mark.long
+@pytest.mark.parametrize("path", PAGES)
 def test_a_page_keeps_nobody_out(url: str, visitor: Visitor, path: str) -> None:
     for size, scheme in ((PHONE, "light"), (LAPTOP, "dark")):
         page = visitor.open(url + path, size, color_scheme=scheme)
@@ -64,6 +64,7 @@ def test_the_page_of_an_event_links_the_orders_of_each_round(tmp_path: Path, vis
         assert "Ada (M) - Blaise (F)" in page.request.get(f"{url}{address}").text()
 
 
+@pytest.mark.long
 def test_the_forfeits_of_absent_teams_are_one_line(tmp_path: Path, visitor: Visitor) -> None:
     """They hide no result, and no absent team is ranked before it has come."""
     names = [f"Team {number}" for number in range(1, 8)]

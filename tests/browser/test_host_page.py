@@ -13,7 +13,6 @@ from getstep_server.config.host_key import new_link
 from getstep_server.storage.contest_state import tournament_of
 from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.processes import Program
-from tests.support.quick import quick
 from tests.support.random_results import make_up
 
 
@@ -34,6 +33,7 @@ def url(folder: Path) -> Iterator[str]:
     program.end()
 
 
+@pytest.mark.long
 def test_a_ruling_is_previewed_and_put_on_record(url: str, folder: Path, visitor: Visitor) -> None:
     page = visitor.open(f"{url}/host?key={new_link(folder)}")
     expect_text(page, "h1", "Host's console")
@@ -55,7 +55,8 @@ def test_a_ruling_is_previewed_and_put_on_record(url: str, folder: Path, visitor
     expect_text(page, "#part-log", "Carl forfeits: it used a phone")
 
 
-@pytest.mark.parametrize("screen", quick(SCREENS, ["dark-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("screen", SCREENS)
 def test_it_fits_each_screen(url: str, folder: Path, visitor: Visitor, screen: str) -> None:
     size, scheme = SCREENS[screen]
     page = visitor.open(f"{url}/host?key={new_link(folder)}", size, color_scheme=scheme)

@@ -60,15 +60,15 @@ def is_inside(page: Any, selector: str, place: int = 0) -> bool:
 
 
 def cut_columns(page: Any, selector: str) -> list[str]:
-    """Return the headings of a table that are outside of its place, or not shown although they are needed."""
-    found: list[str] = page.locator(selector).evaluate("""box => {
+    """Return the headings of tables that are outside of their place, or not shown although they are needed."""
+    found: list[str] = page.locator(selector).evaluate_all("""boxes => boxes.flatMap((box) => {
       const edge = box.getBoundingClientRect().right + 1;
       const heads = [...box.querySelectorAll("thead th")];
       const shown = heads.filter((head) => head.offsetWidth);
       const needed = heads.filter((head) => ["#", "team", "points", "total"].includes(head.textContent));
       return [...shown.filter((head) => head.getBoundingClientRect().right > edge),
               ...needed.filter((head) => !head.offsetWidth)].map((head) => head.textContent);
-    }""")
+    })""")
     return found
 
 

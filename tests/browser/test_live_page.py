@@ -15,7 +15,6 @@ from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text,
 from tests.support.contests import make_contest
 from tests.support.interrupted_contest import wait_until
 from tests.support.paced_contest import Stage, is_running
-from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +99,8 @@ def test_the_page_ends_with_a_server_that_is_killed(stage: Stage) -> None:
     wait_until(lambda: not is_running(page))
 
 
-@pytest.mark.parametrize("seen", quick(SCREENS, ["dark-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("seen", SCREENS)
 def test_the_overview_keeps_nobody_out(stage: Stage, visitor: Visitor, seen: str) -> None:
     size, scheme = SCREENS[seen]
     page = visitor.open(stage.url, size, color_scheme=scheme)

@@ -12,7 +12,6 @@ from getstep_server.decisions import messages
 from tests.old_contests.contests import unpack
 from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.processes import Program
-from tests.support.quick import quick
 
 LONG = "Lunch" * 60
 
@@ -54,7 +53,8 @@ def test_a_question_an_answer_and_announcements(url: str, folder: Path, visitor:
         expect_text(page, "#notices summary", "Earlier messages")
 
 
-@pytest.mark.parametrize("screen", quick(list(SCREENS), ["light-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("screen", list(SCREENS))
 def test_a_long_message_fits_on_each_screen(screen: str, url: str, folder: Path, visitor: Visitor) -> None:
     size, scheme = SCREENS[screen]
     messages.announce(folder, LONG, "Grace")

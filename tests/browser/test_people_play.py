@@ -104,6 +104,7 @@ def test_the_clock_of_the_player_on_turn_is_seen(stage: Stage, visitor: Visitor)
     expect_text(page, "#plate0 .clock", r"[0-5]\.[0-9] s")
 
 
+@pytest.mark.long
 def test_the_keyboard_is_enough(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, "hop")

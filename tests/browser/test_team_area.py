@@ -11,7 +11,6 @@ import pytest
 from tests.old_contests.contests import unpack
 from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
 from tests.support.processes import Program
-from tests.support.quick import quick
 
 TEAM, TOKEN = "3", "sdku-u26c-4kp4"
 REFUSED = "error: Failed to load resource: the server responded with a status of 403"
@@ -66,7 +65,8 @@ def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> No
     expect_text(page, "button", "Log in")
 
 
-@pytest.mark.parametrize("seen", quick(SCREENS, ["dark-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("seen", SCREENS)
 def test_the_area_keeps_nobody_out(url: str, visitor: Visitor, seen: str) -> None:
     size, scheme = SCREENS[seen]
     page = visitor.open(f"{url}/own", size, color_scheme=scheme)

@@ -57,6 +57,7 @@ def last_score(output: str) -> str:
     return str(re.findall(r"^\d+ pairs?: .*$", output, re.MULTILINE)[-1])
 
 
+@pytest.mark.long
 def test_a_test_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     program = programs.start(*MATCH, "greedy", "random_bot", *QUICK, "--sprt", "--elo1", "300", "--keep", str(kept))

@@ -122,6 +122,7 @@ def sources(name: str) -> list[tuple[Path, Path]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROJECTS)
 def test_a_wheel_has_its_packages_whole_and_nothing_else(distributions: dict[str, Built], name: str) -> None:
     about = f"{name}-{VERSION}.dist-info/"
@@ -151,10 +152,12 @@ def example_paths() -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*.*") if path.suffix != ".pyc"}
 
 
+@pytest.mark.long
 def test_the_contestants_wheel_has_the_templates(distributions: dict[str, Built]) -> None:
     assert "getstep/_templates/one_game.txt" in distributions["getstep"].wheel_names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "command", "needs"),
     [
@@ -181,6 +184,7 @@ def test_a_wheel_says_what_it_is(
     assert not command or command in distributions[name].about("entry_points.txt")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROJECTS)
 def test_an_sdist_has_what_a_wheel_is_made_of_and_no_tests(distributions: dict[str, Built], name: str) -> None:
     found = distributions[name].sdist_names
@@ -190,6 +194,7 @@ def test_an_sdist_has_what_a_wheel_is_made_of_and_no_tests(distributions: dict[s
     assert not [file for file in found if file.startswith(("tests", "benchmarks"))]
 
 
+@pytest.mark.long
 def test_the_hosts_sdist_has_the_documents(distributions: dict[str, Built]) -> None:
     assert {"protocol.md", "CHANGELOG.md", "docs/host.md", "docs/pictures/run.svg"} <= distributions[
         "getstep_server"

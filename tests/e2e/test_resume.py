@@ -94,6 +94,7 @@ def test_a_damaged_journal_stops_the_start_and_nothing_is_touched(
 # --- clocks -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_time_that_was_used_stays_used(programs: Programs, make_contest: MakeContest) -> None:
     """A turn takes a second before the server dies; after it, the bot never answers."""
     budget_ms = 5000.0

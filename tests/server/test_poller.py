@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import sys
-from collections import Counter
 from collections.abc import Awaitable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -100,9 +99,11 @@ async def test_a_flood_delays_no_other_connection(board: Poller, pairs: list[Pai
         await wait_all_tasks_blocked(0.01)
         nursery.cancel_scope.cancel()
     assert len(log.reads) == 50 * len(pairs)
-    for round_ in range(50):
-        readers = Counter(number for number, _ in log.reads[round_ * len(pairs) : (round_ + 1) * len(pairs)])
-        assert max(readers.values()) <= 2  # a round begins where the one before it ended
+    counts = [0] * len(pairs)
+    for number, _ in log.reads:
+        counts[number] += 1
+        # Trio runs tasks in random order, and a busy machine ends batches early: a few reads, never a whole flood.
+        assert counts[number] - min(counts) <= 5
 
 
 async def test_the_other_tasks_get_their_turn(pairs: list[Pair], monkeypatch: pytest.MonkeyPatch) -> None:

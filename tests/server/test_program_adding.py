@@ -353,6 +353,7 @@ def test_while_several_conventions_fit_each_gets_less_time(tmp_path: Path, monke
 JAVA_MAIN = "class {} {{ public static void main(String[] arguments) {{ }} }}\n"
 
 
+@pytest.mark.long
 def test_the_class_with_main_is_found_in_what_was_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need("javac", "java")
     monkeypatch.setattr(adding, "try_program", lambda *_: "won")
