@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from random import Random
 from typing import Any
 
@@ -64,6 +64,10 @@ class Playout:
 
     moves: list[Move]
     states: list[State]
+
+    def turns(self) -> list[int]:
+        """Return for each state the turns before it, passes included."""
+        return list(accumulate((1 + len(state.passed) for state in self.states[1:]), initial=0))
 
     def sample(self, most: int = 8) -> list[tuple[State, list[Move]]]:
         """Return some of the states, the first and the last among them, each with the moves that follow it."""
@@ -150,6 +154,8 @@ def check_fields(game: Game) -> None:
         _expect(getattr(game, field), f"{field} is empty")
     _expect(len(set(game.players)) == 2, f"players are {game.players!r}; expected two names")
     _expect(game.time_control.seconds > 0, f"time_control is {game.time_control}; expected more than 0 s")
+    limit = game.turn_limit
+    _expect(limit is None or (type(limit) is int and limit > 0), f"turn_limit is {limit!r}; expected turns or None")
     for name, option in game.options.items():
         _expect(isinstance(option, Option) and option.name == name, f"the option {name} has another name or type")
     _expect(game.scoring == "points" or game.differs, f"scoring is {game.scoring!r}, which needs differs=True")
@@ -272,6 +278,9 @@ def check_ends(game: Game) -> None:
     for played in playouts(game):
         over = played.states[-1]
         outcome, before = over.outcome, seen(over)
+        turns = played.turns()[-1]
+        too_long = f"a game has {turns} turns, passes included; turn_limit is {game.turn_limit}"
+        _expect(game.turn_limit is None or turns <= game.turn_limit, too_long)
         _expect(outcome and outcome.winner in (0, 1, None), f"the outcome is {outcome}; expected a winner", over)
         _expect(outcome and len(outcome.scores) == 2 and outcome.reason, f"{outcome} has no scores or reason", over)
         if game.differs and outcome:
@@ -326,14 +335,12 @@ def check_estimates(game: Game) -> None:
 
 
 def check_boards(game: Game) -> None:
-    """A board is the caller's, has the form of the protocol, and ``from_board`` reads it."""
+    """A board is the caller's, and has the form of the protocol."""
     for played in playouts(game):
-        for state, following in played.sample():
+        for state, _ in played.sample():
             before, board = seen(state), state.board()
             _check_board(board)
             _expect(len(str(state).splitlines()) == len(board), "str(state) needs one line for each row", state)
-            if following:
-                _check_read(game, state, following[0])
             board[0][0] = 99
             board.pop()
             _expect(seen(state) == before, "a change of the list from board() changes the state", state)
@@ -347,17 +354,59 @@ def _check_board(board: Any) -> None:
         _expect(all(type(cell) is int and abs(cell) < 2**31 for cell in row), f"a row is {row!r:.200}")
 
 
-def _check_read(game: Game, state: State, move: Move) -> None:
+def check_from_board(game: Game) -> None:
+    """A position that ``from_board`` makes continues as the original does: bots search in it."""
+    for played in playouts(game):
+        turns = played.turns()
+        for number, state in enumerate(played.states[:-1]):
+            _check_same(game, _rebuilt(game, state), state, turns[number])
+        for state, following in played.sample(5):
+            number = len(played.moves) - len(following)
+            if following:
+                _check_each_action(game, state, turns[number])
+                twin = _rebuilt(game, state)
+                for at, move in enumerate(following, number + 1):
+                    twin.play(move)
+                    _check_same(game, twin, played.states[at], turns[at])
+
+
+def _rebuilt(game: Game, state: State) -> State:
+    """Return what a bot makes of the board of ``state``."""
     twin = game.from_board(state.board(), state.to_move == 0)
-    _expect(
-        twin.board() == state.board() and twin.to_move == state.to_move, "from_board reads another board", state
-    )
-    _expect(twin.outcome is None, "from_board returns a position that is over", state)
-    _expect(list(twin.legal_moves()) == list(state.legal_moves()), "from_board has other legal moves", state)
-    after = state.copy()
-    for each in (twin, after):
-        each.play(move)
-    _expect(twin.board() == after.board(), f"after from_board, {move!r} gives another board", state)
+    same = twin.board() == state.board() and twin.to_move == state.to_move
+    _expect(same, "from_board reads another board", state)
+    return twin
+
+
+def _check_each_action(game: Game, state: State, turns: int) -> None:
+    """Compare each legal move, 20 at most, and a fault."""
+    moves = list(state.legal_moves())
+    for action in (_make_fault, *(_playing(move) for move in moves[:: 1 + len(moves) // 20])):
+        twin, after = _rebuilt(game, state), state.copy()
+        for each in (twin, after):
+            action(each)
+        _check_same(game, twin, after, turns + 1 + len(after.passed))
+
+
+def _check_same(game: Game, twin: State, state: State, turns: int) -> None:
+    """Compare ``twin``, which comes from a board, with the original after ``turns`` turns of the game."""
+    if state.outcome and turns == game.turn_limit:
+        return  # a board does not have the number of turns
+    for name, found, expected in (
+        ("outcome", twin.outcome, state.outcome),
+        ("board", twin.board(), state.board()),
+        ("player on turn", *(None if each.outcome else each.to_move for each in (twin, state))),
+        ("legal moves", *([*each.legal_moves()] for each in (twin, state))),
+        ("key()", twin.key(), state.key()),
+    ):
+        _expect(
+            found == expected,
+            f"a game that goes on from from_board(state.board(), ...) has another {name}: {found!r:.200}; expected"
+            f" {expected!r:.200}. Bots and clients know the board only, so the board has to show all that matters:"
+            " give what is hidden a value of its own on the board, or a row of its own. If the game ends after a"
+            " number of turns, set turn_limit. See docs/adding-a-game.md, State beyond the board",
+            state,
+        )
 
 
 def check_wrong_boards(game: Game) -> None:
@@ -438,6 +487,7 @@ CHECKS: tuple[Callable[[Game], None], ...] = (
     check_faults,
     check_estimates,
     check_boards,
+    check_from_board,
     check_wrong_boards,
     check_options,
     check_look,

@@ -265,6 +265,8 @@ class Game(Value):
         scoring: the default table of a contest. ``"signed_roots"`` sums the signed square roots of the score
             differences, and needs ``differs``.
         settings: default settings of a contest by format, where they differ from the format's own.
+        turn_limit: a game ends after this number of turns of both players, passes and faults included. It is all
+            that a position may know and its board does not show.
     """
 
     name: str
@@ -283,6 +285,7 @@ class Game(Value):
     starter: Starter = Starter("", "")
     scoring: Literal["points", "signed_roots"] = "points"
     settings: Mapping[str, Mapping[str, Any]] = _NOTHING
+    turn_limit: int | None = None
 
     def __repr__(self) -> str:
         return f"<game {self.name}>"
@@ -327,7 +330,7 @@ class Game(Value):
     def from_board(self, board: Sequence[Sequence[int]], is_black: bool) -> State:
         """Return the position of the call ``get_step(board, is_black)``, for bots that search.
 
-        State that the board does not show has its value at the start of a game: hop's count of turns is 0.
+        The count of turns, if the game has a ``turn_limit``, begins at 0. The board shows everything else.
 
         Raises:
             ValueError: ``board`` is not a board of this game.

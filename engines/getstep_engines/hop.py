@@ -374,6 +374,7 @@ HOP = Game(
             "The game ends when one player is home, and then all pieces in the target regions count.",
         ),
     ),
+    turn_limit=_LAST_TURN,
     _start=_start,
     _from_board=_from_board,
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +13,11 @@ import pytest
 from getstep import wire
 from getstep_conformance import games as checks
 from getstep_conformance.games import CHECKS, check_game
-from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Option, Outcome
+from getstep_engines import GAMES, Game, IllegalMove, Look, Move, MoveForm, Option, Outcome, Player
 from getstep_engines.pseudo_tonga import PseudoTongaState
 from tests.support.quick import quick
 
+ROOT = Path(__file__).parents[2]
 TONGA = GAMES["pseudo_tonga"]
 
 
@@ -86,15 +89,31 @@ MISTAKES: dict[str, tuple[Callable[[Game], None], Game, str]] = {
         broken(_result=lambda self: Outcome(None, (1, 2), "because")),
         "the higher score wins",
     ),
-    "a shared board": (
+    "a board with rows of two lengths": (
         checks.check_boards,
+        broken(board=lambda self: [[0], [0, 0]]),
+        "a board has 2 rows; expected 1 to 128 lists",
+    ),
+    "a shared board": (
+        checks.check_from_board,
         broken(board=lambda self, board=[[0] * 6 for _ in range(6)]: board),
         "reads another board|from_board",
+    ),
+    "another board read": (
+        checks.check_from_board,
+        dataclasses.replace(TONGA, _from_board=lambda board, to_move: TONGA.start()),
+        "from_board reads another board",
     ),
     "a board that is accepted": (
         checks.check_wrong_boards,
         dataclasses.replace(TONGA, _from_board=lambda board, to_move: TONGA.start()),
         "accepts it; expected ValueError",
+    ),
+    "a wrong limit of turns": (checks.check_fields, dataclasses.replace(TONGA, turn_limit=0), "turn_limit is 0"),
+    "a game longer than its limit": (
+        checks.check_ends,
+        dataclasses.replace(TONGA, turn_limit=30),
+        "has 64 turns, passes included; turn_limit is 30",
     ),
     "no piece": (checks.check_look, dataclasses.replace(TONGA, look=Look(pieces={})), "no piece for the values"),
 }
@@ -105,6 +124,77 @@ def test_a_mistake_is_found_and_named(mistake: str) -> None:
     check, game, message = MISTAKES[mistake]
     with pytest.raises(AssertionError, match=message):
         check(game)
+
+
+class NearState(PseudoTongaState):
+    """A position of pseudo_tonga with a rule more: a stone beside the last one gives a hidden point."""
+
+    __slots__ = ("last", "near")
+
+    last: tuple[int, int] | None
+    near: tuple[int, int]
+
+    @classmethod
+    def at(cls, size: int, pieces: tuple[int, int], to_move: Player) -> NearState:
+        state = cls(size, pieces, to_move)
+        state.last, state.near = None, (0, 0)
+        return state
+
+    def play(self, move: Move) -> None:
+        player, before = self.to_move, (self.last, self.near)
+        row, column = move if self.is_legal(move) else (0, 0)
+        if self.last and abs(row - self.last[0]) + abs(column - self.last[1]) == 1:
+            self.near = (self.near[0] + (player == 0), self.near[1] + (player == 1))
+        self.last = (row, column)
+        try:
+            super().play(move)
+        except IllegalMove:
+            self.last, self.near = before
+            raise
+
+    def copy(self) -> NearState:
+        twin = super().copy()
+        twin.last, twin.near = self.last, self.near
+        return twin
+
+    def _result(self) -> Outcome:
+        black, white = (a + b for a, b in zip(super()._result().scores, self.near, strict=True))
+        winner: Player | None = None if black == white else 0 if black > white else 1
+        return Outcome(winner, (black, white), f"Black has {black} points, White {white}")
+
+
+def near(**fields: Any) -> Game:
+    """Return the game of `NearState` on 6×6."""
+    return dataclasses.replace(
+        TONGA,
+        _start=lambda size: NearState.at(size, (0, 0), 0),
+        _from_board=lambda board, to_move: NearState.at(6, TONGA.from_board(board, to_move == 0).pieces, to_move),  # type: ignore[attr-defined]
+        options={"size": Option("size", 6, 6, 6, 2, "the size")},
+        **fields,
+    )
+
+
+def test_state_that_the_board_does_not_show_is_found_by_its_check_alone() -> None:
+    failed = {}
+    for check in CHECKS:
+        try:
+            check(near())
+        except AssertionError as error:
+            failed[check] = str(error)
+    assert list(failed) == [checks.check_from_board]
+    message = failed[checks.check_from_board]
+    assert "has another outcome: Outcome(" in message
+    assert "give what is hidden a value of its own on the board, or a row of its own" in message
+    ((page, heading),) = re.findall(r" See (\S+), (.+); the position is$", message, re.MULTILINE)
+    assert f"\n## {heading}\n" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_only_the_end_by_the_limit_of_turns_may_differ() -> None:
+    hop = GAMES["hop"]
+    assert hop.turn_limit == 400
+    checks.check_from_board(hop)
+    with pytest.raises(AssertionError, match="has another outcome: None; expected Outcome"):
+        checks.check_from_board(dataclasses.replace(hop, turn_limit=None))
 
 
 def test_a_game_without_an_end_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
