@@ -1,6 +1,6 @@
-"""The conversations of protocol.md, as an independent reader parses them, played through both ends of the codec.
+"""Recorded conversations, as an independent reader parses them, played through both ends of the codec.
 
-The bytes come out of protocol.md and never from the codec; what they ought to say comes from CONVERSATIONS.
+The bytes come out of docs/conversations.md, never from the codec; what they should say comes from CONVERSATIONS.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from tests.support.conversations import (
     CONVERSATIONS,
     NONCE,
     PROTOCOL,
+    RECORDED,
     SAMPLES,
     TOKEN,
     Violation,
@@ -54,7 +55,7 @@ from tests.support.conversations import (
 from tests.support.quick import each
 
 MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
-SPOKEN = read(MARKDOWN)
+SPOKEN = read(RECORDED.read_text(encoding="utf-8"))
 FRAMES = [
     pytest.param(letter, data, item, id=f"{title}-{number}")
     for title, frames in SPOKEN.items()
@@ -96,7 +97,7 @@ def cut_at(frames: list[bytes], places: set[int]) -> list[bytes]:
 
 
 class Table:
-    """Both ends of one conversation of protocol.md, and what is on its way to each."""
+    """Both ends of one recorded conversation, and what is on its way to each."""
 
     def __init__(self, title: str, to_server: Cut, to_client: Cut) -> None:
         self.server, self.client = Connection(Role.SERVER), Connection(Role.CLIENT)

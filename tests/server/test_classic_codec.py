@@ -1,4 +1,4 @@
-"""The classic wire (protocol.md, "The classic wire"): the bytes of sent frames and of received answers."""
+"""The classic wire (docs/classic.md): the bytes of sent frames and of received answers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from getstep_engines import GAMES
 from tests.support.classic_wire import answer_bytes, ints
 from tests.support.quick import each
 
-PROTOCOL = Path(__file__).parents[2] / "protocol.md"
+CLASSIC = Path(__file__).parents[2] / "docs" / "classic.md"
 LONGEST_ANSWER = 8 + CLASSIC_MAX_SQUARES * 8
 
 Answer = tuple[int, list[tuple[int, int]]]
 
 
 def example(side: str) -> bytes:
-    """Return the bytes of the classic wire's example in protocol.md that ``side`` ("S" or "C") says."""
-    section = PROTOCOL.read_text(encoding="utf-8").partition("## The classic wire")[2]
+    """Return the bytes of the classic wire's example in docs/classic.md that ``side`` ("S" or "C") says."""
+    section = CLASSIC.read_text(encoding="utf-8").partition("## Example")[2]
     block = re.search(r"```text\n(.*?)```", section, re.DOTALL)
     assert block is not None
     turns = re.findall(r"^([SC])((?: .*\n)+)", block[1], re.MULTILINE)
@@ -52,7 +52,7 @@ def answers(read: ClassicReader) -> Iterator[Answer]:
 # --- what goes out ------------------------------------------------------------------------------------------
 
 
-def test_the_question_is_the_one_in_protocol_md() -> None:
+def test_the_question_is_the_one_on_the_page() -> None:
     assert question_bytes(1, GAMES["hop"].start().board(), is_black=True) == example("S")
 
 
@@ -70,7 +70,7 @@ def test_the_stop_is_as_long_as_a_question_and_all_zero() -> None:
 # --- what comes in ------------------------------------------------------------------------------------------
 
 
-def test_the_answer_in_protocol_md_is_a_legal_move() -> None:
+def test_the_answer_on_the_page_is_a_legal_move() -> None:
     move_id, squares = next(answers(reader(example("C"))))
     assert (move_id, squares) == (1, [(4, 2), (4, 3)])
     assert GAMES["hop"].start().is_legal(squares)

@@ -28,6 +28,7 @@ from tests.support.servers import connected, running, seated
 
 TEXT = PROTOCOL.read_text(encoding="utf-8")
 MARKDOWN = " ".join(TEXT.split())
+CLASSIC = " ".join(PROTOCOL.with_name("docs").joinpath("classic.md").read_text(encoding="utf-8").split())
 HOMES = (Path(getstep_server.__file__).parent, Path(referee.__file__).parent)
 SOURCES = "".join(path.read_text(encoding="utf-8") for home in HOMES for path in home.rglob("*.py"))
 
@@ -73,11 +74,6 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
         f"A team has one *seat* unless the host gives it more (1 to {limits.MAX_SEATS}).",
         f"still listens, for {limits.SHUTDOWN_SECONDS:g} s at most",
         f"the first {connection.FIRST_BYTES} bytes of what arrived last",
-        f"Of other stale answers, more than {limits.MAX_STALE_ANSWERS} between two questions are hostile",
-        f"{limits.LOGIN_SECONDS:g} s for the team id, {limits.FRAME_SECONDS:g} s from an answer's first byte",
-        f"is disconnected after a pause of {limits.CLASSIC_REFUSAL_SECONDS:g} s,",
-        f"n, the number of squares in the path, 0…{wire.CLASSIC_MAX_SQUARES}",
-        f"n outside 0…{wire.CLASSIC_MAX_SQUARES}, a coordinate outside",
         "A player that misses three limits in a row while it has no connection loses the match (`absent`)",
         "it has missed three limits in a row, and no sign of life came in between",
     ],
@@ -85,6 +81,20 @@ def test_the_servers_rows_of_the_table_of_limits() -> None:
 def test_limits_in_the_text(sentence: str) -> None:
     assert sentence in MARKDOWN
     assert ABSENT_MISSES == STALLED_MISSES == 3
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"Of other stale answers, more than {limits.MAX_STALE_ANSWERS} between two questions are hostile",
+        f"{limits.LOGIN_SECONDS:g} s for the team id, {limits.FRAME_SECONDS:g} s from an answer's first byte",
+        f"is disconnected after a pause of {limits.CLASSIC_REFUSAL_SECONDS:g} s,",
+        f"n, the number of squares in the path, 0…{wire.CLASSIC_MAX_SQUARES}",
+        f"n outside 0…{wire.CLASSIC_MAX_SQUARES}, a coordinate outside",
+    ],
+)
+def test_limits_in_the_text_of_the_classic_wire(sentence: str) -> None:
+    assert sentence in CLASSIC
 
 
 # --- codes ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""The conversations of protocol.md: written here, printed there as annotated hex, read back by the tests.
+"""The conversations of docs/conversations.md: written here, printed there as annotated hex, read back by the tests.
 
-``python -m tests.support.conversations`` rewrites that part of protocol.md after a change of the wire.
+``python -m tests.support.conversations`` rewrites that part of the page after a change of the wire.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from getstep.wire import (
 )
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"
-BEGIN, END = "<!-- conversations: begin -->\n", "<!-- conversations: end -->\n"
+RECORDED = PROTOCOL.with_name("docs") / "conversations.md"
 
 NONCE = "000102030405060708090a0b0c0d0e0f"
 CLIENT_NONCE = "f0e1d2c3b4a5968778695a4b3c2d1e0f"
@@ -271,9 +271,9 @@ def _hex_lines(letter: str, data: bytes, comment: str) -> list[str]:
 
 
 def section() -> str:
-    """Return the part of protocol.md between the markers."""
-    parts = [f"### {title}\n\n```text\n{as_text(c)}```\n\n" for title, c in CONVERSATIONS.items()]
-    return BEGIN + "\n" + "".join(parts) + END
+    """Return the part of docs/conversations.md from its first chapter to the next step."""
+    parts = [f"## {title}\n\n```text\n{as_text(c)}```\n\n" for title, c in CONVERSATIONS.items()]
+    return "".join(parts)
 
 
 # --- reading ----------------------------------------------------------------------------------------------
@@ -281,8 +281,7 @@ def section() -> str:
 
 def read(markdown: str) -> dict[str, list[tuple[str, bytes]]]:
     """Return the conversations in ``markdown``: title to frames, each a speaker's letter and its bytes."""
-    between = markdown.split(BEGIN)[1].split(END)[0]
-    found = re.findall(r"^### ([^\n]+)\n\n```text\n(.*?)```", between, flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^## ([^\n]+)\n\n```text\n(.*?)```", markdown, flags=re.MULTILINE | re.DOTALL)
     return {title: _read_frames(text) for title, text in found}
 
 
@@ -306,6 +305,6 @@ def rows(heading: str) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    whole = PROTOCOL.read_text(encoding="utf-8")
-    before, rest = whole.split(BEGIN)
-    PROTOCOL.write_text(before + section() + rest.split(END)[1], encoding="utf-8")
+    whole = RECORDED.read_text(encoding="utf-8")
+    before, _, rest = whole.partition("## ")
+    RECORDED.write_text(before + section() + rest[rest.index("**Next:** ") :], encoding="utf-8")

@@ -40,7 +40,7 @@ from tests.support.conversations import (
     CONVERSATIONS,
     DIALLED,
     NONCE,
-    PROTOCOL,
+    RECORDED,
     SAMPLES,
     TOKEN,
     Violation,
@@ -486,7 +486,7 @@ def _digests() -> list[Entry]:
 
 
 def _conversations() -> list[Entry]:
-    spoken = read(PROTOCOL.read_text(encoding="utf-8"))
+    spoken = read(RECORDED.read_text(encoding="utf-8"))
     return [
         {"title": title, "frames": [_spoken(*said, item) for said, item in zip(spoken[title], items, strict=True)]}
         for title, items in CONVERSATIONS.items()

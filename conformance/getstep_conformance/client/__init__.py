@@ -8,7 +8,7 @@ The unit tests of every SDK read the JSON files in `vectors`, which ``python -m 
 - ``codec.json``: bodies, messages and streams of frames, each with its value or the reason code of its refusal,
   the exact frames of a client's messages, and what a server keeps of notes;
 - ``proofs.json``: signatures, proofs, and the forms of a token;
-- ``conversations.json``: the whole conversations of protocol.md.
+- ``conversations.json``: the recorded conversations of docs/conversations.md.
 """
 
 from pathlib import Path

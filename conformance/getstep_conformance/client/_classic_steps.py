@@ -1,4 +1,4 @@
-"""The steps of cases on the classic wire of protocol.md, for the clients of 2019. They play hop only."""
+"""The steps of cases on the classic wire (docs/classic.md), for the clients of 2019. They play hop only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classic wire of protocol.md without sockets: little-endian 32-bit integers, no lengths, no secret.
+"""The classic wire (docs/classic.md) without sockets: little-endian 32-bit integers, no lengths, no secret.
 
 It plays hop only. A question is a frame of 268 bytes; an answer is a count, the move id and so many squares.
 """

@@ -1,4 +1,4 @@
-"""Connections that speak the classic wire of protocol.md; its frames are in `getstep.wire.classic`.
+"""Connections that speak the classic wire (docs/classic.md); its frames are in `getstep.wire.classic`.
 
 It plays hop only. To the seat a classic connection is like any other: questions become 268-byte frames, and answers
 become steps. Messages that the old protocol has no form for are not sent.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DOCUMENTS = {
     "rules": "Rules",
     "protocol": "Protocol",
+    "conversations": "Recorded conversations",
+    "classic": "The classic wire",
     "guide": "A good bot in an hour",
     "api": "The HTTP API",
     **{language.name: f"A bot in {language.title}" for language in LANGUAGES.values()},
