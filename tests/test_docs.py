@@ -1,6 +1,6 @@
 """The documents, held against the project: links lead somewhere, commands and settings are understood.
 
-`tests/e2e/test_readme.py` types the commands of README.md and docs/host.md into a shell.
+`tests/e2e/test_readme.py` types the commands of README.md and of the pages for hosts into a shell.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from getstep_server.config.contest import (
 )
 from getstep_server.formats.duel import MOST_PAIRS
 from getstep_server.limits import LOST_ATTEMPTS
+from getstep_server.web.host import KINDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -130,7 +131,9 @@ def commands(page: str) -> list[str]:
     """Return the page's lines that call our commands, in blocks and in the cells of tables."""
     lines = [line for language in ("sh", "text") for text in blocks(page, language) for line in text.splitlines()]
     lines += re.findall(r"^    (\S.*)$", prose(page), re.MULTILINE)
-    cells = re.findall(r"^\| `((?:getstep|getstep-server) [^`]+)` \|", prose(page), re.MULTILINE)
+    cells = [
+        code for row in re.findall(r"^\|.*$", prose(page), re.MULTILINE) for code in re.findall(r"`([^`]+)`", row)
+    ]
     return [line for line in [*lines, *cells] if OURS.match(line)]
 
 
@@ -172,9 +175,15 @@ def test_a_wrong_command_is_found(line: str) -> None:
     assert not understood(line)
 
 
+PAGES_FOR_PEOPLE = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("host", "trouble", "course", "contestant", "formats")),
+)
+
+
 def test_the_pages_for_people_show_commands() -> None:
     shown = {page: len(commands(page)) for page in PAGES}
-    assert all(shown[page] for page in ("README.md", "docs/host.md", "docs/contestant.md", "docs/formats.md"))
+    assert all(shown[page] for page in PAGES_FOR_PEOPLE)
 
 
 # --- facts ------------------------------------------------------------------------------------------------------
@@ -257,6 +266,25 @@ def test_the_pages_for_hosts_have_the_limits_of_the_code() -> None:
     assert re.findall(r"(\d+) attempts at", sizes + programs) == [str(LOST_ATTEMPTS)] * 3
     assert re.findall(r"failed (\d+) times, last with MatchLost", programs) == [str(LOST_ATTEMPTS)]
     assert re.findall(r"`--pairs` allows ([\d,]+)", sizes) == [f"{MOST_PAIRS:,}"]
+
+
+def shown_by_the_console() -> str:
+    """Return the texts of the host's console: in its code, its templates, and the summaries of decisions."""
+    web = ROOT / "server" / "getstep_server" / "web"
+    texts = [path.read_text(encoding="utf-8") for path in (web / "host.py", *web.glob("templates/host*.j2"))]
+    summaries = [kind.summary for kinds in KINDS.values() for kind in kinds]
+    return "\n".join([*texts, *(text[0].upper() + text[1:] for text in summaries)])
+
+
+def test_the_pages_for_hosts_name_what_the_console_shows() -> None:
+    shown = shown_by_the_console()
+    named = {
+        (page, " ".join(name.split()))
+        for page in ("docs/host.md", "docs/trouble.md")
+        for name in re.findall(r"(?<!\*)\*([A-Z][^*→]+)\*(?!\*)", prose(page))
+    }
+    assert len({name for _, name in named}) > 15
+    assert [(page, name) for page, name in sorted(named) if name not in shown] == []
 
 
 # --- what an editor and pre-commit run --------------------------------------------------------------------------

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.support.processes import Programs
 
 SERVER = [sys.executable, "-m", "getstep_server"]
-PAGE = (Path(__file__).parents[2] / "docs/host.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/course.md").read_text(encoding="utf-8")
 (COMMAND,) = re.findall(r"^getstep-server duel .*--dask.*$", PAGE, re.MULTILINE)
 """The command of the page that compares two programs on a cluster."""
 
