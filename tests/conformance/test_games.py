@@ -141,6 +141,12 @@ class NearState(PseudoTongaState):
         state.last, state.near = None, (0, 0)
         return state
 
+    @classmethod
+    def read(cls, board: Any, to_move: Player) -> NearState:
+        position = TONGA.from_board(board, to_move == 0)
+        assert isinstance(position, PseudoTongaState)
+        return cls.at(position.size, position.pieces, to_move)
+
     def play(self, move: Move) -> None:
         player, before = self.to_move, (self.last, self.near)
         row, column = move if self.is_legal(move) else (0, 0)
@@ -169,7 +175,7 @@ def near(**fields: Any) -> Game:
     return dataclasses.replace(
         TONGA,
         _start=lambda size: NearState.at(size, (0, 0), 0),
-        _from_board=lambda board, to_move: NearState.at(6, TONGA.from_board(board, to_move == 0).pieces, to_move),  # type: ignore[attr-defined]
+        _from_board=NearState.read,
         options={"size": Option("size", 6, 6, 6, 2, "the size")},
         **fields,
     )
@@ -204,12 +210,10 @@ class ShownState(NearState):
         return "\n".join(" ".join(map(str, row)) for row in self.board())
 
     @classmethod
-    def read(cls, board: Any, to_move: Player) -> ShownState:
+    def read(cls, board: Any, to_move: Player) -> NearState:
         if not isinstance(board, list) or len(board) != 7 or not isinstance(board[6], list) or len(board[6]) != 6:
             raise ValueError("expected 7 rows of 6 cells")
-        position = TONGA.from_board(board[:6], to_move == 0)
-        assert isinstance(position, PseudoTongaState)
-        state = cls(6, position.pieces, to_move)
+        state = super().read(board[:6], to_move)
         first, second, last = board[6][:3]
         state.near, state.last = (first, second), divmod(last - 1, 6) if last else None
         return state
