@@ -36,7 +36,7 @@ class CaseTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         number: group and place, such as ``"3.17"``. It never changes: documents and reports refer to it.
         title: what the server does, in a few words.
         requires: what the client has to do, in one sentence.
-        see: the section of protocol.md.
+        see: the section of protocol.md, or a page and its section.
         steps: what the server does: tables whose ``do`` is the name of a step or the type of a message to send; the
             name alone if nothing else is to be said.
         script: or the function of `_scripts` that does it.
@@ -58,6 +58,11 @@ class CaseTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token: str | None = None
     slow: bool = False
     timing: bool = False
+
+    @property
+    def place(self) -> str:
+        """The page and the section that ``see`` names."""
+        return self.see if "#" in self.see else f"protocol.md#{self.see}"
 
 
 class GroupTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

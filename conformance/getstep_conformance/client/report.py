@@ -78,7 +78,7 @@ def _row(outcome: Outcome) -> dict[str, Any]:
         "group": case.group,
         "title": case.table.title,
         "requires": case.table.requires,
-        "see": f"protocol.md#{case.table.see}",
+        "see": case.table.place,
         "verdict": outcome.verdict.value,
         "why": outcome.why,
         "seconds": round(outcome.seconds, 3),

@@ -201,7 +201,7 @@ def _print_outcome(outcome: Outcome) -> None:
     # 8 columns: the next lines begin below the title
     _print_folded(f"  {outcome.number:<5} {case.table.title}: {outcome.why}", 8)
     if outcome.verdict is not Verdict.INFORMATIONAL:
-        _print_folded(f"        {case.table.requires} (protocol.md#{case.table.see})", 8)
+        _print_folded(f"        {case.table.requires} ({case.table.place})", 8)
 
 
 def _print_folded(text: str, indent: int) -> None:
