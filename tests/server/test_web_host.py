@@ -376,7 +376,7 @@ async def test_pages_follow_each_other_until_the_key_is_replaced(
 async def refresh(site: Site) -> None:
     """Build what is followed, as the page's process does."""
     while True:
-        site.app.host.topics.refresh(site.app.feed.version.total())
+        site.app.host.refresh()
         await trio.sleep(0.01)
 
 

@@ -45,17 +45,12 @@ class Site:
 
 
 async def following(folder: Path, nursery: trio.Nursery, reveal: Callable[[Feed], Steering] | None = None) -> Site:
-    """Return the pages of a contest, which follow its records until ``nursery`` is cancelled."""
+    """Return the pages of a contest, which follow its records, if there are any, until ``nursery`` is cancelled."""
     feed = Feed(folder)
     tables = TableMaker(feed)
-    loaded = trio.Event()
-
-    def ready() -> None:
-        tables.reset()
-        loaded.set()
-
-    nursery.start_soon(feed.run, ready)
-    await loaded.wait()
+    tables.reset()
+    nursery.start_soon(feed.run, tables.reset)
+    await feed.opened.wait()
     return Site(App(feed, tables, None if reveal is None else reveal(feed)))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from getstep_server.text import escape_control_chars
@@ -86,11 +85,11 @@ def last_lines(path: Path) -> list[str]:
         file.seek(max(0, size - END_BYTES))
         # a program may write anything, and the read may begin within a character
         lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
-    return list(_shorten(lines))
+    return [shorten(line) for line in lines]
 
 
-def _shorten(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        surplus = len(line) - LINE_CHARS
-        shown = escape_control_chars(line[:LINE_CHARS])
-        yield f"{shown} [and {surplus} more characters]" if surplus > 0 else shown
+def shorten(line: str) -> str:
+    """Return a line of a child's output, safe to show: its first LINE_CHARS characters, and how many follow."""
+    surplus = len(line) - LINE_CHARS
+    shown = escape_control_chars(line[:LINE_CHARS])
+    return f"{shown} [and {surplus} more characters]" if surplus > 0 else shown

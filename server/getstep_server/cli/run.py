@@ -54,7 +54,7 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
-from ._helper_processes import Announcer, keep_house_bots, keep_page, run_with_helpers
+from ._helper_processes import Announcer, house_bot_file, keep_house_bots, keep_page, run_with_helpers
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board
 from ._with_bots import run_with_bots
@@ -406,7 +406,7 @@ def rehearsal_of(prepared: Contest, folder: Path) -> tuple[Contest, Bots]:
     copy = structs.replace(prepared, folder=folder, file=structs.replace(prepared.file, server=server))
     contest = copy.listening_on(host="127.0.0.1", port=0, classic_port=None)
     bots = {
-        team.id: Bot(sample_bots()[contest.house_bots[team.id]]) if team.id in contest.house_bots else bot
+        team.id: Bot(house_bot_file(contest.house_bots[team.id])) if team.id in contest.house_bots else bot
         for team, (_, bot) in zip(contest.teams.values(), lineup(max(2, len(contest.teams))), strict=False)
     }
     return contest, bots

@@ -50,6 +50,7 @@ from .metrics import Metrics
 from .own import TeamArea
 from .parts import Overview, notices_answer
 from .people import People
+from .rehearsal import Rehearsal
 from .reveal import RevealPage, Steering
 from .tables import PageTables
 from .topics import Build, Topics, encode
@@ -176,8 +177,9 @@ class App:
         self.own = TeamArea(feed, self.render, self.keeper)
         state = HostState(feed)
         health = partial(self._health, state)
+        self.rehearsal = Rehearsal(feed.folder, lambda: feed.whole.place > 0)
         self.host_api = HostApi(state, self.access, health)
-        self.host = HostConsole(feed, self.render, self.access, state, health, self.wall)
+        self.host = HostConsole(feed, self.render, self.access, state, health, self.wall, self.rehearsal)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
         self._templates = template_environment("getstep_server.web")

@@ -41,6 +41,7 @@ from .host_access import COOKIE, HostAccess, HostRefused, HostSession
 from .host_files import FILES, GRADE_FORMATS, HostFiles
 from .host_state import HostState
 from .http import AnyResponse, EventStream, Request, Response, Send, problem, redirect
+from .rehearsal import Rehearsal
 from .topics import Parts, Topics
 from .wall import Wall
 
@@ -124,6 +125,8 @@ class Seen:
     waits: bool
     questions: Sequence[QuestionAsked]
     wall: WallAnswer
+    rehearsal: Rehearsal | None
+    """None once the contest has begun."""
     decisions: list[tuple[str, str, str, str]]
     reason: str = PAUSED
 
@@ -155,7 +158,7 @@ class QuestionAsked(NamedTuple):
     text: str
 
 
-PARTS = ("state", "matches", "questions", "teams", "wall", "log")
+PARTS = ("state", "rehearsal", "matches", "questions", "teams", "wall", "log")
 """The macros of ``host_parts.html.j2``, each a part of the page that changes."""
 
 
@@ -169,6 +172,7 @@ class HostConsole:
         state: of the contest.
         health: returns the state as it is now.
         wall: what the host has chosen for it.
+        rehearsal: that the host may start.
     """
 
     def __init__(
@@ -179,6 +183,7 @@ class HostConsole:
         state: HostState,
         health: Callable[[], HostHealth],
         wall: Wall,
+        rehearsal: Rehearsal,
     ) -> None:
         self._feed = feed
         self._render = render
@@ -186,10 +191,15 @@ class HostConsole:
         self._state = state
         self._health = health
         self._wall = wall
+        self._rehearsal = rehearsal
         self._files = HostFiles(feed.folder)
         self._macros: Any = template_environment("getstep_server.web").get_template("host_parts.html.j2").module
         self.topics = Topics(lambda name: self._changing if name == "host" else None)
         """The parts of the page, which all sessions follow."""
+
+    def refresh(self) -> None:
+        """Build the parts again if something may have changed."""
+        self.topics.refresh((self._feed.version.total(), self._wall.version, self._rehearsal.version))
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/host``."""
@@ -309,6 +319,18 @@ class HostConsole:
                 raise UsageError(f"the wall does not know {what!r:.80}; load the page again")
         return self._done(session, "The wall shows it now.")
 
+    async def rehearse(self, session: HostSession, form: Mapping[str, str]) -> AnyResponse:
+        """Start a rehearsal, or stop it."""
+        match form.get("do", ""):
+            case "start":
+                self._rehearsal.start()
+                return self._done(session, "The rehearsal starts.")
+            case "stop":
+                self._rehearsal.stop()
+                return self._done(session, "The rehearsal stops.")
+            case what:
+                raise UsageError(f"a rehearsal cannot {what!r:.80}; load the page again")
+
     def _done(self, session: HostSession, what: str) -> Response:
         session.done = what
         return redirect("/host")
@@ -402,6 +424,7 @@ class HostConsole:
                 QuestionAsked(one.number, name(one.team), one.text) for one in whole.messages.open_questions
             ],
             wall=self._wall.answer(),
+            rehearsal=None if self._rehearsal.has_begun() else self._rehearsal,
             decisions=_latest(whole),
         )
 
@@ -427,6 +450,7 @@ _POST: dict[str, Callable[[HostConsole, HostSession, Mapping[str, str]], Awaitab
     "/host/answer": HostConsole.answer,
     "/host/start": HostConsole.start,
     "/host/wall": HostConsole.wall,
+    "/host/rehearse": HostConsole.rehearse,
 }
 
 

@@ -137,6 +137,7 @@ async def serve(
         nursery.start_soon(app.people.run)
         nursery.start_soon(app.own.submissions.run)
         nursery.start_soon(app.own.analyses.run)
+        nursery.start_soon(app.rehearsal.run)
         if reveal is None:  # at a ceremony nobody plays
             port = feed.contest.file.server.friendly_port
             nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)
@@ -150,7 +151,7 @@ async def _refresh(app: App) -> None:
         app.topics.refresh(
             (app.feed.version.total(), id(app.tables()), app.wall.version)
         )  # new tables: a new object
-        app.host.topics.refresh((app.feed.version.total(), app.wall.version))
+        app.host.refresh()
         await trio.sleep(TICK_SECONDS)
 
 
