@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.config.host_key import new_link
 from getstep_server.storage.contest_state import tournament_of
-from tests.support.browser import GONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.support.processes import Program
+from tests.support.browser import GONE, PHONE, SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
+from tests.support.contests import make_contest
+from tests.support.interrupted_contest import wait_until
+from tests.support.processes import Program, free_port
 from tests.support.random_results import make_up
+
+if TYPE_CHECKING:
+    from tests.support.processes import Programs
 
 
 @pytest.fixture
@@ -74,3 +81,37 @@ def test_it_fits_each_screen(url: str, folder: Path, visitor: Visitor, screen: s
     other.goto(f"{url}/host")
     expect_text(other, "main", "Open the console by its link")
     assert barriers(other) == []
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
+def test_a_rehearsal_is_followed_stopped_and_ends_with_the_server(
+    visitor: Visitor, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setenv("TMPDIR", str(copies))
+    event = {"game": "hop", "settings": {"legs": 20}}  # it takes minutes
+    folder = make_contest(tmp_path / "autumn", 12, event=event, on_disk=True).folder
+    server = programs.serve(folder, "--web-port", str(free_port()))
+    url = server.expect(r"^Live page.*: (http://\S+)/$")[1]
+    link = server.expect(r"^Host's console, on this computer only: \S+\?key=(\S+)$")[1]
+    page = visitor.open(f"{url}/host?key={link}", PHONE)
+    other = visitor.open(f"{url}/host?key={new_link(folder)}")
+    page.get_by_role("button", name="Rehearse").click()
+    expect_text(page, "#part-rehearsal", "#2 ")
+    expect_text(other, "#part-rehearsal", "#2 ")
+    assert barriers(page) == []
+    assert no_sideways_scrolling(page)
+    assert len(list(copies.iterdir())) == 1
+    other.get_by_role("button", name="Stop it").click()
+    expect_text(page, "#part-rehearsal", "was stopped.*Standings after.*is unchanged")
+    assert no_sideways_scrolling(page)
+    assert list(copies.iterdir()) == []
+    assert tournament_of(load_contest(folder)).place == 0
+
+    page.get_by_role("button", name="Rehearse").click()
+    expect_text(page, "#part-rehearsal", "#2 ")
+    visitor.tolerated = GONE
+    server.signal(signal.SIGKILL)
+    wait_until(lambda: list(copies.iterdir()) == [])

@@ -68,3 +68,11 @@ def test_a_folder_that_exists_is_not_used(prepared: Contest) -> None:
 def test_it_says_who_plays(prepared: Contest, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["rehearse", str(prepared.folder)]) == 2
     assert f"getstep-server rehearse {prepared.folder} --bots" in capsys.readouterr().err
+
+
+def test_house_bots_are_the_same_bots_in_the_copy(tmp_path: Path) -> None:
+    arena = {"game": "hop", "format": "arena", "settings": {"house_bots": ["random", "greedy"]}}
+    prepared = make_contest(tmp_path / "lab", on_disk=True, event=arena)
+    _, bots = rehearsal_of(prepared, tmp_path / "copy")
+    files = {prepared.team_name(team): bots[team].file.name for team in prepared.house_bots}
+    assert sorted(files.values()) == ["greedy.py", "random_bot.py"]

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 import trio
 
-from getstep_server.children.log import LAST_LINES, LINE_CHARS
+from getstep_server.children.log import LINE_CHARS
 from getstep_server.config.host_key import new_link
 from getstep_server.web import rehearsal
 from getstep_server.web.host_access import COOKIE
@@ -60,7 +60,7 @@ class Follower:
         """Wait until the part's text is such, and return the lines of the output in it."""
         while not told(html.unescape(self.part)):
             await self._news.park()
-        shown = re.search("<pre>(.*)</pre>", self.part)
+        shown = re.search("<pre [^>]*>(.*)</pre>", self.part)
         return html.unescape(shown[1]).splitlines() if shown is not None else []
 
 
@@ -112,7 +112,7 @@ async def test_the_end_of_the_output_is_shown(site: Site, folder: Path, monkeypa
             await browser.send("rehearse", do="start")
             lines = await follower.until(lambda part: "has failed" in part)
             nursery.cancel_scope.cancel()
-    assert len(lines) == LAST_LINES
+    assert len(lines) == rehearsal.LINES
     assert lines[-1].startswith("998  <b> ")
     assert lines[-1].endswith(" more characters]")
     assert "<b>" not in follower.part

@@ -20,7 +20,7 @@ NICENESS = 19
 """The lowest priority, as of sample bots: the page and a server that waits for its teams come first."""
 
 END_SECONDS = 10.0
-"""The time for an orderly end, which removes the copy of the contest. It takes 0.3 s, and longer if others compute."""
+"""The time for an orderly end, which removes the copy of the contest. It takes 0.3 s on an idle machine."""
 
 
 def main() -> None:

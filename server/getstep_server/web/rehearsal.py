@@ -10,12 +10,15 @@ from typing import Literal, TypeAlias
 
 import trio
 
-from getstep_server.children.log import LAST_LINES, shorten
+from getstep_server.children.log import shorten
 from getstep_server.children.process import run, start
 from getstep_server.errors import UsageError
 
 COMMAND = [sys.executable, "-u", "-m", "getstep_server.cli.rehearsal_process"]
 """The command `rehearse`, at the lowest priority; it ends with its standard input. The folder follows."""
+
+LINES = 80
+"""The last lines of the output that are shown: the table of 64 teams, and what to look at."""
 
 END_SECONDS = 12.0
 """The time for the process to end: it takes at most 10 s, and removes its copy of the contest."""
@@ -38,7 +41,7 @@ class Rehearsal:
         self._folder = folder
         self.has_begun = has_begun
         self.state: State = "none"
-        self.lines = deque[str](maxlen=LAST_LINES)
+        self.lines = deque[str](maxlen=LINES)
         self.version = 0
         """Grows with each change."""
         self._asked = trio.Event()
