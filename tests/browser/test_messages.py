@@ -34,6 +34,7 @@ def url(folder: Path) -> Iterator[str]:
 def test_a_question_an_answer_and_announcements(url: str, folder: Path, visitor: Visitor) -> None:
     own, first = visitor.open(f"{url}/own"), visitor.open(url)
     wall = visitor.open(f"{url}/wall")
+    texts = [visitor.open(f"{url}/{path}") for path in ("start", "rules", "play")]
     own.get_by_label("Team id").fill("3")
     own.get_by_label("Token").fill("sdku-u26c-4kp4")
     own.get_by_role("button", name="Log in").click()
@@ -44,9 +45,9 @@ def test_a_question_an_answer_and_announcements(url: str, folder: Path, visitor:
     messages.answer(folder, 1, "You may", "Grace", to_all=False)
     expect_text(own, "#questions li", "The host: You may")
     messages.announce(folder, "Hop goes on <i>at 13:00</i>", "Grace")
-    for page in (own, first, wall):
+    for page in (own, first, wall, *texts):
         expect_text(page, "#notices", "Hop goes on <i>at 13:00</i>")
-    assert "window" not in first.content() + wall.content()
+    assert "window" not in first.content() + wall.content() + "".join(page.content() for page in texts)
     messages.announce(folder, LONG, "Grace")
     for page in (own, first):
         expect_text(page, "#notices", LONG)

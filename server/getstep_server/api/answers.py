@@ -518,6 +518,12 @@ class EventWinner(Answer, frozen=True, kw_only=True):
     team: TeamRef
 
 
+class NoticesParts(Answer, frozen=True, kw_only=True):
+    """What each page shows at its top."""
+
+    notices: Notices
+
+
 class OverviewParts(Answer, frozen=True, kw_only=True):
     """The first page and the wall: ``more`` is the number of running matches without a board.
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import trio
+from msgspec.structs import asdict
 
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
 from getstep_server.addresses import lan_address
-from getstep_server.api.answers import HostHealth
+from getstep_server.api.answers import HostHealth, NoticesParts
 from getstep_server.api.visibility import visible_game
 from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
@@ -53,7 +54,7 @@ from .people import People
 from .rehearsal import Rehearsal
 from .reveal import RevealPage, Steering
 from .tables import PageTables
-from .topics import Build, Topics, encode
+from .topics import Build, Parts, Topics, encode
 from .wall import Wall
 
 
@@ -115,6 +116,8 @@ class Pages:
         # the patterns of the addresses allow only digits here
         number, tournament = int(text or 0), self._feed.tournament
         match kind:
+            case "notices" if not text:
+                return self._notices
             case "overview" if not text:
                 return self._overview
             case "reveal" if not text:
@@ -127,6 +130,9 @@ class Pages:
                 return EventPage(self._feed, self._tables, number)
             case _:
                 return None
+
+    def _notices(self) -> Parts:
+        return asdict(NoticesParts(notices=notices_answer(self._feed)))
 
     def view_of(self, path: str) -> tuple[str, str, str] | None:
         """Return the view, the topic and the title of the page at an address; None if there is no such page."""

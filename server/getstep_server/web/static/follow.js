@@ -1,9 +1,7 @@
 // Follows events of the server, and says so when it does not answer.
 
-const offline = document.getElementById("offline");
-
-/** Call `take` with each event of an address, as an object, as long as somebody sees the page. */
-export function follow(address, take) {
+/** Call `take` with each event of an address, as an object, as long as somebody sees the page; `offline` says if none can come. */
+export function follow(address, take, offline = document.getElementById("offline")) {
   let source = null;
   let seen = 0;
 
