@@ -518,3 +518,4 @@ def test_a_console_for_the_network_is_announced_with_a_warning(folder: Path) -> 
     assert "http://127.0.0.1:" in lines["loopback"][0]
     assert lines["lan"][0].startswith("Host's console, from this network: http://")
     assert "without encryption" in lines["lan"][1]
+    assert "only in a network that you trust" in lines["lan"][1]

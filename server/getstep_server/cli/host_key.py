@@ -39,7 +39,8 @@ exit codes: 0 printed, 2 wrong usage, or the contest cannot be read or written
 
 READABLE = (
     "! The host's console answers computers of the network, without encryption: who can read its traffic can read"
-    " the host's session, new tokens, questions and hidden results. Use it in a network that you trust"
+    " the host's session, new tokens, questions and hidden results. Use --host-page lan only in a network that you"
+    " trust; else steer the contest on this computer. host-key FOLDER --new ends a session that somebody has read"
 )
 
 

@@ -205,7 +205,8 @@ class HostConsole:
         """Answer a request for an address under ``/host``."""
         try:
             self._access.check_place(request)
-            if link := request.query.get("key", ""):
+            link = request.query.get("key", "")
+            if link and request.method == "GET":  # what only looks whether there is such a page spends no link
                 cookie = await self._access.log_in(request, link)
                 # The link leaves the address line, so it is in no picture and no history.
                 kept = f"{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Strict"

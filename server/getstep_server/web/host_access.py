@@ -9,7 +9,8 @@ has typed a loopback address: a web site that lets its own name resolve to 127.0
 name; a name of ``web_names`` is not enough, because its DNS may be another one's.
 
 *A session is a random key in a cookie*, as in `own`. It is opened by a link that works once, and ends with this
-process, or when the host replaces the key (`config.host_key`). Each form has a random word of its session, besides
+process, or when the host replaces the key (`config.host_key`). It holds at the address that has opened it: a cookie
+that somebody has read in the network opens nothing elsewhere. Each form has a random word of its session, besides
 the checks of ``Origin`` and ``SameSite``. Other pages ask for the session, too (`HostAccess.is_open_in`): with
 ``notes = "live"`` the host sees the notes of a running match.
 
@@ -60,6 +61,7 @@ class HostSession:
     """A browser of a host.
 
     Attributes:
+        address: of the browser, as limits count it.
         author: who decides in it, as records say it.
         word: is in each of its forms.
         until: the time of its end.
@@ -67,6 +69,7 @@ class HostSession:
         teams: those that it has changed, with their tokens, for the next page.
     """
 
+    address: str
     author: str
     word: str
     until: float
@@ -127,7 +130,9 @@ class HostAccess:
         self._sessions = dict(kept[max(0, len(kept) + 1 - TEAM_SESSIONS) :])  # the oldest makes room
         name = secrets.token_urlsafe(24)
         until = now + TEAM_SESSION_SECONDS
-        self._sessions[name] = HostSession(found.author, secrets.token_urlsafe(24), until, found.key)
+        self._sessions[name] = HostSession(
+            request.address, found.author, secrets.token_urlsafe(24), until, found.key
+        )
         return name
 
     async def session(self, request: Request) -> HostSession:
@@ -139,6 +144,11 @@ class HostAccess:
         session = self._sessions.get(request.cookie(COOKIE))
         if session is None or not await self.holds(session):
             raise HostRefused(401, "Open the console by its link: getstep-server host-key FOLDER prints it.")
+        # A name such as localhost may be 127.0.0.1 now and ::1 for the next request.
+        here = is_loopback(session.address) and is_loopback(request.address)
+        if session.address != request.address and not here:
+            moved = "This session was opened at another address. Open the console here by a link of its own:"
+            raise HostRefused(401, f"{moved} getstep-server host-key FOLDER prints it.")
         return session
 
     async def is_open_in(self, request: Request) -> bool:
