@@ -19,13 +19,13 @@ from getstep_server.config.host_key import bearer_key
 from getstep_server.decisions import starting
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.web.host_api import HOST_ROUTES, HostMade
-from getstep_server.web.http import Request, Response
+from getstep_server.web.http import Response
 from getstep_server.web.openapi import description
+from tests.support.console import PAUSE, Program
 from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
 
 TEAMS = ["Ada", "Blaise", "Carl"]
-PAUSE = {"decision": "pause", "match": 3, "at_once": True, "by": "Ada", "why": "lunch"}
 
 
 @pytest.fixture
@@ -43,22 +43,6 @@ def typed(tmp_path: Path) -> Path:
 async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     async with without_status(folder, monkeypatch) as site:
         yield site
-
-
-class Program:
-    """A program of the host, or one that would like to be it."""
-
-    def __init__(self, site: Site, key: str, address: str = "127.0.0.1", name: str = "127.0.0.1:8080") -> None:
-        self.site, self.address = site, address
-        self.headers = {"host": name, **({"authorization": f"Bearer {key}"} if key else {})}
-
-    async def ask(self, what: str, body: Any = None, query: dict[str, str] | None = None) -> Response:
-        text = body if isinstance(body, bytes) else json.dumps(body).encode()
-        method = "GET" if what == "health" else "POST"
-        request = Request(method, f"/api/v1/host/{what}", query or {}, self.headers, text, self.address)
-        answer = await self.site.app(request)
-        assert isinstance(answer, Response)
-        return answer
 
 
 def refused(answer: Response, status: int) -> str:

@@ -18,8 +18,7 @@ from getstep_server.web import host
 from getstep_server.web.app import App
 from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import HostCheck, HttpServer
-from tests.server.test_host_api import PAUSE, Program
-from tests.server.test_web_host import Host
+from tests.support.console import PAUSE, Host, Program
 from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
 

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import msgspec
 import pytest
@@ -35,6 +34,7 @@ from getstep_server.web.app import App
 from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import Download, EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
+from tests.support.console import Host, refresh
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
@@ -55,54 +55,6 @@ def typed(tmp_path: Path) -> Path:
 async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     async with without_status(folder, monkeypatch) as site:
         yield site
-
-
-class Host:
-    """A browser of the host."""
-
-    def __init__(self, site: Site, address: str = "127.0.0.1", name: str = "127.0.0.1:8080") -> None:
-        self.site, self.address, self.name = site, address, name
-        self.cookie, self.page = "", ""
-
-    async def ask(self, method: str, path: str, form: dict[str, str] | None = None, **headers: str) -> Response:
-        path, _, query = path.partition("?")
-        asked = dict([query.split("=", 1)]) if query else {}
-        head = {"host": self.name, "cookie": f"{COOKIE}={self.cookie}", **headers}
-        body = urlencode(form or {}).encode()
-        answer = await self.site.app(Request(method, path, asked, head, body, self.address))
-        assert isinstance(answer, Response)
-        return answer
-
-    async def open(self, link: str) -> int:
-        answer = await self.ask("GET", f"/host?key={link}")
-        if answer.status == 303:
-            headers = dict(answer.headers)
-            assert headers["Location"] == "/host"
-            assert "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
-            self.cookie = re.findall("=([^;]+)", headers["Set-Cookie"])[0]
-            self.page = (await self.ask("GET", "/host")).body.decode()
-        return answer.status
-
-    @property
-    def word(self) -> str:
-        return str(re.findall('name="word" value="([^"]+)"', self.page)[0])
-
-    async def send(self, what: str, **form: str) -> Response:
-        return await self.ask("POST", f"/host/{what}", {"word": self.word, **form})
-
-    async def decide(self, **form: str) -> Response:
-        """Send a form, and confirm its preview with what that has."""
-        shown = await self.send("preview", **form)
-        assert shown.status == 200, shown.body
-        self.page = shown.body.decode()
-        hidden = {
-            name: html.unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', self.page)
-        }
-        return await self.then(await self.ask("POST", "/host/decide", hidden))
-
-    async def then(self, answer: Response) -> Response:
-        """Return the page that a browser shows after an answer."""
-        return await self.ask("GET", "/host") if answer.status == 303 else answer
 
 
 async def test_a_link_opens_one_session(site: Site, folder: Path) -> None:
@@ -371,13 +323,6 @@ async def test_pages_follow_each_other_until_the_key_is_replaced(
             new_link(folder, new_key=True)
     assert events[-1] == {"over": True}
     assert (await first.ask("GET", "/host/changes")).status == 401
-
-
-async def refresh(site: Site) -> None:
-    """Build what is followed, as the page's process does."""
-    while True:
-        site.app.host.refresh()
-        await trio.sleep(0.01)
 
 
 async def load(browser: Host, path: str) -> bytes:

@@ -18,7 +18,7 @@ from getstep_server.config.host_key import new_link
 from getstep_server.web import rehearsal
 from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import EventStream, Request
-from tests.server.test_web_host import Host, refresh
+from tests.support.console import Host, refresh
 from tests.support.contests import make_contest
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import half_played
