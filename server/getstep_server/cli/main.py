@@ -229,7 +229,8 @@ def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser
         epilog=_EXAMPLES,
         formatter_class=AsWritten,
     )
-    parser.add_argument("--version", action="version", version=f"getstep-server {__version__}")
+    version = f"getstep-server {__version__}, Python {sys.version.split()[0]}"
+    parser.add_argument("--version", action="version", version=version)
     help_by_default(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in names:
