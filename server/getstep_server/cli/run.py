@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -176,7 +177,10 @@ def _run_opened(
     bus.subscribe(progress, EXCEPT_MOVES)
     bus.subscribe(freeze_long_lived, [ContestStarted])
     listener = None if args.no_web else _page_listener(contest, progress)
-    helpers = [] if listener is None else [partial(keep_page, contest, bus, listener)]
+    helpers = []
+    if listener is not None:
+        opened = replace(opened, page_port=listener.getsockname()[1])
+        helpers.append(partial(keep_page, contest, bus, listener))
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
     if not args.no_announce:
