@@ -10,9 +10,9 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tests.support import processes
 from tests.support.contests import make_contest
 from tests.support.ledger import Audit, audit, on_record, read_ledger
-from tests.support import processes
 from tests.support.processes import free_port
 from tests.support.scripts import SCRIPTS
 from tests.support.scripts.crash_server import BEFORE_LISTENING
