@@ -194,6 +194,7 @@ _COMMANDS = {
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
     "analyse": (".replay:add_analyse", "say which moves of a match gave away most"),
     "site": (".replay:add_site", "write the contest as static pages to publish"),
+    "service": (".service:add_service", "run a contest as a service of systemd"),
     "backup": (".backup:add_backup", "copy a contest into a new folder, also while it runs"),
     "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
     "rescue": (".rescue:add_rescue", "save what is left of a contest with a damaged database"),
