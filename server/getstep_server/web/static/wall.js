@@ -5,9 +5,8 @@ import { Card, boardsOf, foremost } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
 import { bracketOf, roundName } from "./event.js";
 import { stateText } from "./overview.js";
-import { WANTED, freezeText, only, results, table, withHidden } from "./table.js";
+import { NARROW, WANTED, freezeText, only, results, table, withHidden } from "./table.js";
 
-const FROZEN = new Set([...WANTED].filter((heading) => heading !== "played")); // both columns are too wide for the place
 const TURN_MS = 12000; // a board stays for so long, unless its match ends
 const MOST_PAIRINGS = 8; // in one column of a bracket that a hall can read
 const TEAMS = 200; // in the table of a window that scrolls
@@ -64,7 +63,7 @@ export function create(root) {
 
   function standings(state) {
     const data = withHidden(state.table, state.freeze);
-    const wanted = state.freeze ? FROZEN : WANTED;
+    const wanted = state.freeze ? NARROW : WANTED; // "played" and "hidden" are too wide for the place
     const show = (from, rows) => fill(parts.table, h("h2", {}, "Table"), table(only({ ...data, rows: data.rows.slice(from, from + rows), teams: data.teams.slice(from), out: data.out.slice(from) }, wanted), "Table"));
     if (!data.rows?.length) return fill(parts.table, h("h2", {}, "Table"), table(data, "Table"));
     const scrolls = getComputedStyle(document.body).overflowY !== "hidden";
