@@ -4,7 +4,7 @@ import { arrive, drawBoard, putDrawing, putScore, putTable } from "./board.js";
 import { clock, h, name } from "./dom.js";
 
 const SLOWEST_MS = 5000;
-let moveMs = Number(sessionStorage.getItem("move-ms") ?? 200); // the time in which the last move is shown
+let moveMs = 200; // the time in which the last move is shown
 
 const looks = new Map();
 
@@ -19,12 +19,11 @@ export function look(game) {
 /** Show the last move on a board that was drawn just now, as fast as the reader likes. */
 export const showMove = (board, touched) => arrive(board, touched, moveMs);
 
-/** Return a field for the time in which boards show the last move. The tab keeps it. */
+/** Return a field for the time in which boards show the last move. */
 export function speedField() {
   const field = h("input", { type: "number", min: 0, max: SLOWEST_MS, step: 50, value: moveMs });
   field.addEventListener("change", () => {
     moveMs = Math.min(SLOWEST_MS, Math.max(0, Number(field.value)));
-    sessionStorage.setItem("move-ms", moveMs);
   });
   return h("label", { class: "speed" }, field, " ms a move");
 }

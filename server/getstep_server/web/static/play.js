@@ -130,25 +130,19 @@ function show() {
 
 function showWords(mine) {
   const chosen = picked.find((part) => typeof part === "string");
-  const words = mine && can.words.length ? can.words : null;
   const place = at("words");
-  if (!mine) return place.replaceChildren();
-  if (words) {
-    place.replaceChildren(...words.map((one) => h("button", { type: "button", role: "radio", "aria-checked": "false", onclick: () => waiting || pick(one) }, one)));
-  } else if (chosen) {
-    for (const button of place.children) button.setAttribute("aria-checked", String(button.textContent === chosen));
-    if (!place.children.length && state.question) {
-      place.replaceChildren(...state.question.words.map((one) => h("button", { type: "button", role: "radio", "aria-checked": String(one === chosen), onclick: () => again(one) }, one)));
-    }
-    for (const button of place.children) button.onclick = () => again(button.textContent);
+  const words = !mine ? [] : can.words.length ? can.words : chosen && state.question ? state.question.words : null;
+  if (!words) return;
+  if ([...place.children].map((one) => one.textContent).join() !== words.join()) {
+    place.replaceChildren(...words.map((one) => h("button", { type: "button", role: "radio", onclick: () => choose(one) }, one)));
   }
+  for (const button of place.children) button.setAttribute("aria-checked", button.textContent === chosen);
 }
 
-/** Begin the move again with another word. */
-function again(one) {
+/** Pick a word; if one was picked before, begin the move again with it. */
+function choose(one) {
   if (waiting) return;
-  picked = [];
-  can = state.question;
+  if (picked.some((part) => typeof part === "string")) [picked, can] = [[], state.question];
   pick(one);
 }
 

@@ -42,13 +42,13 @@ export function fillFitted(element, ...content) {
   }
 }
 
-/** Leave out columns between the team and the total, the spare ones first, until nothing is behind the edge. */
+/** Leave out columns between the team and the total, until nothing is behind the edge: spare ones first, then empty ones. */
 function fit(box) {
   const rows = [...box.querySelectorAll("tr")];
   const heads = [...rows[0].cells];
   const hide = (n, hidden) => rows.forEach((row) => (row.cells[n].hidden = hidden));
   const places = heads.map((_, n) => n);
-  const spare = (n) => heads[n].classList.contains("spare");
+  const spare = (n) => 2 * heads[n].classList.contains("spare") + rows.every(({ cells }, m) => !m || !cells[n].textContent);
   const order = places.filter((n) => !KEPT.has(heads[n].textContent)).sort((one, other) => spare(one) - spare(other));
   places.forEach((n) => hide(n, false));
   const many = order.length;
