@@ -56,8 +56,8 @@ def make_up(
     """Return a contest folder with these events and teams, played to its end, or until ``most`` matches are over.
 
     The teams are the stronger the earlier they are in ``names``. After ``freeze`` matches the contest is frozen,
-    and ``fate`` is the seed of the results from then on. The teams in ``absent`` never come. Each record has so many
-    ``moves`` by chance, which do not lead to its result.
+    and ``fate`` is the seed of the results from then on. The teams in ``absent`` never come. Each record has so
+    many ``moves`` by chance, which do not lead to its result.
     """
     made = make_contest(folder, names, *events, on_disk=True, contest={"name": contest, "seed": seed})
     with Store(made.database) as store:
