@@ -243,8 +243,8 @@ def test_the_command_shows_each_event(command: Command) -> None:
     ran = command("ratings", "autumn")
     assert (ran.code, ran.err) == (0, "")
     titles = [line.rstrip() for line in ran.out.splitlines() if line.startswith("Autumn")]
-    assert titles == ["Autumn contest, hop", "Autumn contest, linkage"]
+    assert titles == ["Autumn contest, Hop", "Autumn contest, Linkage"]
     only = command("ratings", "autumn", "--event", "linkage").out
-    assert only == ran.out[ran.out.index("Autumn contest, linkage") :]
+    assert only == ran.out[ran.out.index("Autumn contest, Linkage") :]
     complaint = command.complaint("ratings", "autumn", "--event", "chess")
     assert complaint == "--event 'chess', expected one of: hop, linkage"
