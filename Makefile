@@ -1,5 +1,6 @@
 # make demo   watch a tournament of sample bots      make test       run the tests, some minutes
 # make check  run the linters and the type checker   make test-all   run the long tests as well
+# make dist   build all files of a release in dist
 # Each sets up a virtual environment in .venv first. Without make: see README.md.
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ PROGRESS := sed -un \
 	-e 's|^Processing .*/\([^-/]*\)-\([^-]*\)-.*|  \1 \2|p' \
 	-e 's|^Installing collected packages: .*|  unpacking|p'
 
-.PHONY: demo test test-long test-all check clean
+.PHONY: demo test test-long test-all check dist clean
 
 demo: $(VENV)/installed
 	$(BIN)/getstep-server demo
@@ -44,6 +45,9 @@ check: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.10 sdk engines bots
+
+dist: $(VENV)/installed-dev
+	$(BIN)/python -m release.dist
 
 $(VENV)/installed: $(SOURCES) | $(VENV)/bin/python
 	@echo "Installing the server and what it needs, some 20 packages:"

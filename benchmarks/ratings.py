@@ -137,7 +137,7 @@ def claims(kind: Kind, seed: int) -> list[Claim]:
     elo = tuple(dice.gauss(0, SPREADS[seed % len(SPREADS)]) for _ in range(kind.teams))
     ratings = rate(played(kind, seed, Players(elo, kind.advantage, kind.draw)), replicates=0)
     results = []
-    for (upper, lower), lead in zip(pairwise(ratings.table), ratings.leads(), strict=False):
+    for (upper, lower), lead in zip(pairwise(ratings.table), ratings.leads, strict=False):
         if lead is not None:
             is_stronger = elo[upper.team] > elo[lower.team]
             results.append((lead, is_stronger) if lead >= 0.5 else (1 - lead, not is_stronger))

@@ -4,6 +4,9 @@
 teams, and prints processor times: the total, and the slowest round. It takes three minutes; ``--teams 256`` takes
 half a minute. Of these steps, the event loop only adds pairings and queues their matches.
 
+The report is made whole, after a ruling on the last match, and again without a change. What the latter two take is
+also printed as a part of the whole: that hardly depends on the machine and on what else runs on it.
+
 The round robin has no report: its ratings take as long as in the other formats, and the records of half a million
 matches would take gigabytes of memory.
 """
@@ -22,13 +25,17 @@ from benchmarks._players import Players
 from getstep_server.config.contest import Contest, ContestFile, Team
 from getstep_server.formats.round_robin import RoundRobin
 from getstep_server.limits import MAX_TEAMS
+from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.game import GameRecord, game_header, record_of_game, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import record_of_pairings
+from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
 from getstep_server.reports.crosstable import crosstable_table
+from getstep_server.reports.kept_parts import KeptParts
 from getstep_server.reports.report import ReportData, as_html
+from getstep_server.text import utc_time
 from getstep_server.tournament.crosstable import crosstable_of
 from getstep_server.tournament.match_queue import MatchQueue
 from getstep_server.tournament.ratings import ratings_of
@@ -38,6 +45,7 @@ from getstep_server.validation import validated
 T = TypeVar("T")
 
 STARTED = 1.7e9
+WHOLE, RULED, UNCHANGED = "report", "report, after a ruling", "report, without a change"
 
 EVENTS: Mapping[str, Mapping[str, Any]] = {
     "Swiss, 10 rounds of 2": {"format": "swiss", "settings": {"rounds": 10, "legs": 2}},
@@ -57,6 +65,10 @@ class Stopwatch:
         done = do()
         self._taken.setdefault(what, []).append(process_time() - started)
         return done
+
+    def part(self, what: str, of: str) -> float:
+        """Return the time of a step as a part of another one's."""
+        return sum(self._taken[what]) / sum(self._taken[of])
 
     def lines(self) -> Iterator[str]:
         for what, seconds in self._taken.items():
@@ -103,12 +115,28 @@ def measure(contest: Contest, stopwatch: Stopwatch) -> str:
     (event,) = contest.events
     stopwatch("standings", tournament.tables)
     live = stopwatch("ratings, live", lambda: ratings_of(tournament, event, 0))
-    stopwatch("who is stronger than the next", live.leads)
+    stopwatch("who is stronger than the next", lambda: live.leads)
     stopwatch("crosstable", lambda: crosstable_table(contest, crosstable_of(tournament, event)))
     if not games:
         return ""
     data = ReportData(contest, tournament, len(games), "", games, ())
-    return stopwatch("report", lambda: as_html(data))
+    kept = KeptParts()
+    stopwatch(WHOLE, lambda: as_html(data, kept=kept))
+    ruling = Decision(
+        kind=DecisionKind.ADJUDICATE,
+        by="host",
+        at=utc_time(STARTED),
+        why="seen",
+        match=games[-1].match,
+        winner=None,
+    )
+    tournament.apply(record_of_decision(contest, ruling).fields)
+    for what in (RULED, UNCHANGED):
+        kept = KeptParts(kept.parts)
+        page = stopwatch(what, partial(as_html, data, kept=kept))
+    if page != as_html(data):
+        raise SystemExit("the report of kept parts is not the one that is made whole")
+    return page
 
 
 def main() -> None:
@@ -121,6 +149,9 @@ def main() -> None:
         page = measure(made_up(event, arguments.teams), stopwatch)
         size = f"; the report has {len(page.encode()) / 1e6:.1f} MB" if page else ""
         print(f"{name}{size}", *stopwatch.lines(), sep="\n", flush=True)
+        if page:
+            parts = f"{stopwatch.part(RULED, WHOLE):.2f} and {stopwatch.part(UNCHANGED, WHOLE):.2f}"
+            print(f"  the latter two as parts of the whole: {parts}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ page and its spectators: 300 that follow the overview, and 50 that open it and n
 readers of the API's feed. All of them have lowest priority and some have another address, because in a contest they
 are other machines. Two of the bots think exactly 50 ms. Reported are the judged moves a second, the error of the
 thinking time that is on record for those two (median and 99th percentile), and the processor time and memory of the
-page's process, and the time between two updates of a spectator or a reader (median and 99th percentile).
+page's process, and the time between two updates of a spectator or a reader (median and 99th percentile). That time
+is between the page's own stamps in the updates of each tenth of them: on a busy machine the readers' process stands
+still for a second, and would measure itself. Also reported is the 99th percentile of how old an update is when it
+is read, which includes that.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -39,12 +43,14 @@ REQUEST = (
 )
 FEED_REQUEST = b"GET /api/v1/feed HTTP/1.1\r\nHost: localhost\r\n\r\n"
 TICKS = os.sysconf("SC_CLK_TCK")
-PIECE_SECONDS = 0.05
-"""A shorter time is one between two pieces of the same update."""
+SAMPLED = 10
+"""One of so many spectators and readers looks at what it gets: to unpack it takes more time than to read it."""
+
+_PAGE, _FEED = re.compile(rb'data: \{"now":(\d+)'), re.compile(rb'"token":"[^"]*","at":(\d+)')
 
 
 class Measured(NamedTuple):
-    """One run: moves a second, the page's share of a core and its memory, and the time between two updates."""
+    """One run: moves a second, the page's share of a core and its memory, time between updates, and their age."""
 
     moves: float
     error_ms: float
@@ -53,6 +59,7 @@ class Measured(NamedTuple):
     megabytes: float
     update_s: float
     update_p99_s: float
+    age_p99_s: float
 
 
 def main() -> None:
@@ -74,11 +81,14 @@ def main() -> None:
     middle = {
         page: [statistics.median(column) for column in zip(*found, strict=True)] for page, found in runs.items()
     }
-    print(f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}{'update':>9}{'p99':>9}")
+    print(
+        f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}"
+        f"{'update':>9}{'p99':>9}{'age p99':>9}"
+    )
     for page, name in ((False, "without page"), (True, "with page")):
-        moves, error, p99, core, megabytes, update, late = middle[page]
+        moves, error, p99, core, megabytes, update, late, age = middle[page]
         shares = f"{moves:10.0f}{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}"
-        print(f"{name:14}{shares}{update:7.2f} s{late:7.2f} s")
+        print(f"{name:14}{shares}{update:7.2f} s{late:7.2f} s{age:7.2f} s")
     print(f"moves/s with the page: {100 * middle[True][0] / middle[False][0] - 100:+.1f} %")
 
 
@@ -142,40 +152,75 @@ def _say(process: subprocess.Popen[bytes]) -> None:
 
 
 def _updates(watching: subprocess.Popen[bytes]) -> dict[str, float]:
-    """Return the times between two updates since the measurement began."""
+    """Return the times between two updates since the measurement began, and their age."""
     _say(watching)
-    line = b"0 0" if watching.stdout is None else watching.stdout.readline()
-    middle, late = map(float, line.split())
-    return {"update_s": middle, "update_p99_s": late}
+    line = b"0 0 0" if watching.stdout is None else watching.stdout.readline()
+    return dict(zip(("update_s", "update_p99_s", "age_p99_s"), map(float, line.split()), strict=True))
+
+
+class Stamps:
+    """Finds the page's stamps in a stream: when each update was made, as Unix time in seconds.
+
+    Args:
+        is_packed: the body is a gzip stream.
+        pattern: what is before the stamp in ms, and that, as a group.
+    """
+
+    def __init__(self, pattern: re.Pattern[bytes], *, is_packed: bool) -> None:
+        self._pattern = pattern
+        self._unpack = zlib.decompressobj(31).decompress if is_packed else bytes
+        self._head, self._rest = b"", b""
+        self._is_body = False
+
+    def __call__(self, data: bytes) -> list[float]:
+        """Return the stamps in what came now."""
+        if not self._is_body:
+            self._head += data
+            _, end, data = self._head.partition(b"\r\n\r\n")
+            if not end:
+                return []
+            self._is_body = True
+        self._rest += self._unpack(data)
+        found = list(self._pattern.finditer(self._rest))
+        if found:
+            self._rest = self._rest[found[-1].end() :]
+        return [int(one[1]) / 1000 for one in found]
 
 
 async def crowd(port: int, readers: int) -> None:
     """Follow the overview SPECTATORS times, and the feed so many times; at the second line of input, tell the times
-    between two updates."""
+    between two updates, and how old updates are when they are read."""
 
     os.nice(19)
     gaps: list[float] = []
+    ages: list[float] = []
     measured_from = math.inf
 
-    async def follow(request: bytes, address: str) -> None:
+    async def follow(number: int, request: bytes) -> None:
+        address = f"127.0.0.{2 + number % 8}"  # one address has a limit
+        stamps = Stamps(_FEED if request is FEED_REQUEST else _PAGE, is_packed=request is REQUEST)
         stream = await trio.open_tcp_stream("127.0.0.1", port, local_address=address)
         async with stream:
             await stream.send_all(request)
-            began = trio.current_time()
-            async for _ in stream:
-                now = trio.current_time()
-                if now - began > PIECE_SECONDS and began >= measured_from:
-                    gaps.append(now - began)
-                began = now
+            latest = math.inf
+            async for data in stream:
+                if number % SAMPLED:
+                    continue
+                for made in stamps(bytes(data)):
+                    if latest >= measured_from:
+                        gaps.append(made - latest)
+                        ages.append(time.time() - made)
+                    latest = made
 
     async with trio.open_nursery() as nursery:
         for number, request in enumerate([REQUEST] * SPECTATORS + [FEED_REQUEST] * readers):
-            nursery.start_soon(follow, request, f"127.0.0.{2 + number % 8}")  # one address has a limit
+            nursery.start_soon(follow, number, request)
         await trio.to_thread.run_sync(sys.stdin.readline)
-        measured_from = trio.current_time()  # before, the matches begin
+        measured_from = time.time()  # before, the matches begin
         await trio.to_thread.run_sync(sys.stdin.readline)
-        ordered = sorted(gaps) or [0.0]
-        print(statistics.median(ordered), ordered[int(0.99 * len(ordered))], flush=True)
+        gaps, ages = sorted(gaps) or [0.0], sorted(ages) or [0.0]
+        late = int(0.99 * len(gaps))
+        print(statistics.median(gaps), gaps[late], ages[late], flush=True)
         nursery.cancel_scope.cancel()
 
 
@@ -210,7 +255,7 @@ def _observe(folder: Path, server: int, seconds: float, *, page: bool, begin: Ca
     took = time.monotonic() - began
     core = (_ticks(child) - before) / TICKS / took
     p99 = sorted(errors)[int(0.99 * len(errors))]
-    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child), 0.0, 0.0)
+    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child), 0.0, 0.0, 0.0)
 
 
 def _child(pid: int) -> int:

@@ -42,6 +42,9 @@ SHOWN_AT = 0.6
 REDRAWN = re.compile(r"\x1b\[H|\x1b\[\?1049l")
 """The control codes that rich writes before it draws the live view again, and at its end."""
 
+PLACED = re.compile(r"\x1b\[(?:\d+;1H\x1b\[(?:2K|J)|\?\d+[hl])")
+"""The control codes by which the live view puts each row at its place."""
+
 SECONDS_A_MOVE = 0.03
 """So that matches last some seconds, and pictures show them in progress."""
 
@@ -349,7 +352,7 @@ class Terminal:
 
     def frames(self) -> list[str]:
         """Return the output, picture by picture of a live view."""
-        return REDRAWN.split(self.text)
+        return [PLACED.sub("", frame) for frame in REDRAWN.split(self.text)]
 
     def wait(self, found: Callable[[str], bool]) -> None:
         """Wait until a picture has been shown."""

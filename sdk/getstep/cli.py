@@ -330,7 +330,8 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     verbatim = _HelpFormatter
     parser = _Parser(command_word(), description=_DESCRIPTION, formatter_class=verbatim)
-    parser.add_argument("--version", action="version", version=f"getstep {__version__}")
+    version = f"getstep {__version__}, Python {sys.version.split()[0]}"
+    parser.add_argument("--version", action="version", version=version)
     parser.set_defaults(run=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 

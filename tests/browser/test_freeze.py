@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ EVENT = {"game": "hop", "settings": {"legs": 1}}
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Fifteen matches, of which the last four are hidden."""
-    return make_up(tmp_path / "autumn", [EVENT], NAMES, freeze=11).folder
+    return make_up(tmp_path / "autumn", [EVENT], NAMES, freeze=11, moves=20).folder
 
 
 @pytest.fixture
@@ -81,12 +82,21 @@ def test_the_hall_sees_the_results_one_by_one(host: Host, visitor: Visitor) -> N
     onlooker.keyboard.press("Space")
     onlooker.keyboard.press("End")
 
+    expect_text(projector, ".reveal-board", "The final board of each match will be here")
+    following = projector.locator(".reveal-next .pair").inner_text()
+    look = projector.evaluate("performance.getEntriesByType('resource').map((one) => one.name)")
+    assert [name for name in look if name.endswith("/look/hop.json")]  # before it is needed
     table = projector.locator(".reveal-table").bounding_box()
     order = projector.locator(".reveal-table tbody th a").all_inner_texts()
     projector.keyboard.press("Space")
     for page in (projector, onlooker):
         expect_text(page, ".reveal-status", "3 results still hidden")
         assert page.locator(".reveal-latest p").count() == 1
+        page.locator(".reveal-board svg.gs-board").first.wait_for()
+        assert page.locator(".reveal-board .gs-piece").count() > 18  # all pieces, and both parts of the score's bar
+        expect_text(page, ".reveal-board .card-head", "move 20")
+        said = page.locator(".reveal-latest .pair").inner_text()
+        assert re.sub("[0½1]–[0½1]", "?–?", said) == following
         assert no_sideways_scrolling(page)
         assert barriers(page) == []
     assert projector.locator(".reveal-latest .why").count() == 1

@@ -23,7 +23,14 @@ FIVE = [{"game": game} for game in ("longest_path", "chain_reaction", "pseudo_to
 AGAIN = 10
 """The last moves of a game that are played again."""
 
+MOVING = (
+    "document.getAnimations().map((one) => one.effect.target.closest('.board') && one.effect.getTiming().duration)"
+)
+"""The times of the pieces that move, in ms."""
+
 SIZES = (PHONE, TABLET, LAPTOP, WALL)
+
+pytestmark = pytest.mark.long  # each serves a contest of its own: 2 to 4 s
 
 
 @contextmanager
@@ -120,6 +127,19 @@ def audible(page: Any) -> None:
     """)
 
 
+def arriving(page: Any, boards: OpenBoards, move: str, ms: int | None = None) -> list[float]:
+    """Let one move be played; return the times in which pieces arrive with it, after choosing one of ``ms``."""
+    if ms is not None:
+        page.get_by_label("ms a move").fill(str(ms))
+    page.get_by_label("ms a move").blur()
+    drawn = page.locator(".card .board svg").element_handle()
+    boards.play(1)
+    expect_text(page, ".moves li:last-child", f"^{move}")
+    page.wait_for_function("svg => !svg.isConnected", arg=drawn)
+    found: list[float] = page.evaluate(MOVING)
+    return found
+
+
 def test_a_running_match_fits_the_screen_and_can_be_heard(tmp_path: Path, visitor: Visitor) -> None:
     made = make_up(tmp_path / "contest", [{"game": "hop", "settings": {"legs": 6}}], [LONG, "X" * 64], most=2)
     with shown(made.folder, 1) as (url, boards):
@@ -145,6 +165,11 @@ def test_a_running_match_fits_the_screen_and_can_be_heard(tmp_path: Path, visito
         expect_text(page, ".moves li:last-child", "^32")
         assert page.evaluate("tones") == before + 1
         expect_text(page, "[aria-live]", "Move 3[12], (Black|White): .*pieces home")
+        assert len(arriving(page, boards, "33", 5000)) == 1
+        page.get_by_label("ms a move").fill("0")
+        assert arriving(page, boards, "34") == []
+        page.emulate_media(reduced_motion="reduce")
+        assert arriving(page, boards, "35", 5000) == []
         for size in (PHONE, TABLET, WALL):
             page.set_viewport_size({"width": size[0], "height": size[1]})
             assert no_sideways_scrolling(page)
@@ -228,6 +253,24 @@ def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, vi
             name in first[2 * n + side] for n, names in enumerate(columns[1]) for side, name in enumerate(names)
         )
         assert no_sideways_scrolling(page)
+        assert barriers(page) == []
+
+
+def test_the_bracket_of_forty_teams_is_not_cut_on_the_wall(tmp_path: Path, visitor: Visitor) -> None:
+    names = [*NAMES, *(f"Team {n}" for n in range(13, 41))]
+    made = make_up(tmp_path / "contest", [KNOCKOUT], names, most=26)
+    with shown(made.folder, 1) as (url, _):
+        page = visitor.open(f"{url}/wall", LAPTOP)
+        expect_text(page, ".wall-table h2", "^Linkage: Last 16$")
+        cut = "box => [...box.querySelectorAll('.side')].filter((side) => side.getBoundingClientRect().bottom"
+        for size in (LAPTOP, WALL):
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            page.reload()
+            expect_text(page, ".wall-table h2", "^Linkage: Last 16$")
+            assert page.locator(".wall-table .side").count() >= 8, size
+            table = page.locator(".wall-table")
+            assert table.evaluate(f"{cut} > box.getBoundingClientRect().bottom + 1).length") == 0, size
+            assert table.evaluate("box => box.scrollWidth <= box.clientWidth"), size
         assert barriers(page) == []
 
 

@@ -70,7 +70,7 @@ def test_the_page_follows_a_contest(stage: Stage, visitor: Visitor) -> None:
     back.get_by_role("button", name="Back to the live board").wait_for(state="hidden")
 
     # Who comes after the end gets the replay at once: the page's clock stands still, but for a tenth of a second.
-    late = visitor.open(f"{stage.url.rstrip('/')}{match}")
+    late = visitor.open(f"{stage.url.rstrip('/')}{match}", clock=True)
     late.clock.install()
     late.clock.pause_at(time.time() + 3600)
     late.reload()

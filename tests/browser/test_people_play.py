@@ -147,7 +147,7 @@ def test_all_that_one_needs_is_on_one_screen_of_a_phone(stage: Stage, visitor: V
 
 @pytest.mark.long
 def test_one_sits_at_the_bottom_and_plays_again_on_the_other_side(stage: Stage, visitor: Visitor) -> None:
-    page = visitor.open(stage.url)
+    page = visitor.open(stage.url, reduced_motion="reduce")  # a piece on its way is above no button
     page.on("dialog", lambda dialog: dialog.accept())
     begin(page, stage.url, "hop", me="1")
     expect_text(page, "#say", "^Your turn")

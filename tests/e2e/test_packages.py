@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
-import venv
 import zipfile
 from dataclasses import dataclass
 from email.parser import HeaderParser
@@ -25,6 +26,7 @@ from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
 from getstep_server.web.downloads import DOCUMENTS
+from release import dist
 from tests.support.patience import INSTALL_SECONDS
 from tests.support.plugins import OTHELLO
 
@@ -34,14 +36,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 VERSION = getstep.__version__
-PROJECTS = {
-    "getstep_engines": ROOT / "engines",
-    "getstep_bots": ROOT / "bots",
-    "getstep": ROOT / "sdk",
-    "getstep_conformance": ROOT / "conformance",
-    "getstep_training": ROOT / "training",
-    "getstep_server": ROOT,
-}
+PROJECTS = {name: ROOT / folder for name, folder in dist.PROJECTS.items()}
 """The folder of each distribution's pyproject.toml."""
 
 HOMES = {**PROJECTS, "getstep_server": ROOT / "server"}
@@ -103,13 +98,18 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Built]:
-    """All distributions: sdists from the source, wheels from the sdists; with the tools installed here."""
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a release, made of this checkout."""
     out = tmp_path_factory.mktemp("dist")
-    for source in PROJECTS.values():
-        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source)
+    dist.release(ROOT, out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def distributions(release: Path) -> dict[str, Built]:
+    """All distributions: sdists from the source, wheels from the sdists; with the tools installed here."""
     return {
-        name: Built(name, out / f"{name}-{VERSION}.tar.gz", out / f"{name}-{VERSION}-py3-none-any.whl")
+        name: Built(name, release / f"{name}-{VERSION}.tar.gz", release / f"{name}-{VERSION}-py3-none-any.whl")
         for name in PROJECTS
     }
 
@@ -201,6 +201,122 @@ def test_the_hosts_sdist_has_the_documents(distributions: dict[str, Built]) -> N
     ].sdist_names
 
 
+# --- the other files of a release ------------------------------------------------------------------------------
+
+
+def test_the_section_of_a_version_ends_where_the_next_one_begins() -> None:
+    text = "# Changes\n\n## 1.1.0\n\nNew.\n\n### For hosts\n\nMore.\n\n## 1.0.0\n\nOld.\n"
+    assert dist.changes(text, "1.1.0") == "## 1.1.0\n\nNew.\n\n### For hosts\n\nMore.\n"
+    assert dist.changes(text, "1.0.0") == "## 1.0.0\n\nOld.\n"
+    with pytest.raises(ValueError, match=r"no section for 1\.0;"):
+        dist.changes(text, "1.0")
+
+
+def test_a_release_is_made_of_the_last_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkout, out = tmp_path / "checkout", tmp_path / "out"
+    git = ("git", "-C", checkout, "-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    run("git", "init", "--quiet", checkout)
+    (checkout / "kept.txt").write_text("committed")
+    run(*git, "add", ".")
+    run(*git, "commit", "--quiet", "-m", "One")
+    (checkout / "kept.txt").write_text("changed")
+    (checkout / "new.txt").touch()
+
+    def release(source: Path, out: Path) -> None:
+        assert [path.name for path in source.iterdir() if path.name != ".git"] == ["kept.txt"]
+        (out / "made.txt").write_text((source / "kept.txt").read_text())
+
+    monkeypatch.setattr(dist, "ROOT", checkout)
+    monkeypatch.setattr(dist, "release", release)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "")  # is set for the builds, and set back here
+    dist.main(["--out", str(out)])
+    assert (out / "made.txt").read_text() == "committed"
+    with pytest.raises(SystemExit):
+        dist.main(["--out", str(out)])
+    assert (out / "made.txt").exists()
+
+
+@pytest.mark.long
+def test_a_release_has_all_files_with_their_checksums(release: Path, distributions: dict[str, Built]) -> None:
+    archives = [f"getstep-{name}-{VERSION}.zip" for name in LANGUAGES]
+    built = [path.name for each in distributions.values() for path in (each.sdist, each.wheel)]
+    others = [f"changes-{VERSION}.md", f"sbom-{VERSION}.cdx.json", dist.SUMS]
+    assert sorted(path.name for path in release.iterdir()) == sorted([*archives, *built, *others])
+    lines = run("sha256sum", "--check", dist.SUMS, cwd=release).splitlines()
+    assert len(lines) == len(archives) + len(built) + len(others) - 1
+    assert all(line.endswith(": OK") for line in lines)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_an_archive_of_a_language_has_file_first_bots_and_page(release: Path, name: str) -> None:
+    language, top = LANGUAGES[name], f"getstep-{name}-{VERSION}"
+    with zipfile.ZipFile(release / f"{top}.zip") as archive:
+        bots = [f"{stem}{language.suffix}" for stem in (*language.games(), "several")]
+        assert set(archive.namelist()) == {
+            f"{top}/{file}" for file in (*language.files, *bots, f"{name}.md", "LICENSE")
+        }
+        first = archive.read(f"{top}/hop{language.suffix}").decode()
+    assert "@goal" not in first
+    assert "legal" in first
+
+
+@pytest.mark.long
+def test_the_sbom_names_all_parts_and_no_place_of_this_machine(release: Path) -> None:
+    text = (release / f"sbom-{VERSION}.cdx.json").read_text(encoding="utf-8")
+    bom = json.loads(text)
+    assert bom["bomFormat"] == "CycloneDX"
+    main = bom["metadata"]["component"]
+    assert (main["name"], main["version"]) == ("getstep-server", VERSION)
+    parts = {part["name"]: part["version"] for part in bom["components"]}
+    ours = {name: version for name, version in parts.items() if name.startswith("getstep")}
+    assert ours == dict.fromkeys(sorted(set(dist.HOST) - {"getstep-server"}), VERSION)
+    assert {"msgpack", "numpy", "trio"} <= set(parts)
+    assert "pip" not in parts
+    assert "file:" not in text
+
+
+# --- every Python -------------------------------------------------------------------------------------------------
+
+
+def python(minor: int) -> str:
+    """Return the command of Python 3.``minor``; skip the test if this machine has none.
+
+    It looks for ``python3.N`` where commands are, and among the versions of pyenv.
+    """
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    kept = [str(path) for path in versions.glob(f"3.{minor}.*/bin/python")]
+    for command in (*kept, shutil.which(f"python3.{minor}")):
+        if command and subprocess.run([command, "-c", "import ssl, sqlite3, venv"], check=False).returncode == 0:
+            return command
+    pytest.skip(f"no Python 3.{minor} with its whole library on this machine")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("minor", range(10, 15))
+def test_a_release_runs_with_every_python(
+    release: Path, programs: Programs, make_contest: MakeContest, tmp_path: Path, minor: int
+) -> None:
+    """Install from the built files, play the demo and a contest; with 3.10, what a contestant has."""
+    hosts = minor > 10
+    environment = Environment(tmp_path / "environment")
+    assert dist.make_environment(environment.folder, python(minor)) == environment.python
+    dist.install(environment.python, release, VERSION, dist.HOST if hosts else CONTESTANTS)
+    run(environment.scripts / "getstep", "new", "my_bot.py", "--game", "hop", cwd=tmp_path)
+    assert "won" in run(environment.scripts / "getstep", "practice", "my_bot.py", "--games", "2", cwd=tmp_path)
+    server = programs.serve(make_contest(), python=environment.python if hosts else sys.executable)
+    own = (str(environment.python), "-I", "-u")
+    bots = [programs.play(server, tmp_path / "my_bot.py", team, python=own) for team in (1, 2)]
+    assert server.wait() == 0
+    assert [bot.wait() for bot in bots] == [0, 0]
+    assert [result.reason for result in results_of(load_contest(server.folder))] == ["finished"] * 2
+    if hosts:
+        command = environment.scripts / "getstep-server"
+        assert f"Python 3.{minor}." in run(command, "--version")
+        assert "[2/2]" in run(command, "demo", "--game", "hop", "--teams", "2", "--plain", cwd=tmp_path)
+        assert "Everything fits" in run(command, "verify", server.folder)
+
+
 # --- installed ----------------------------------------------------------------------------------------------------
 
 
@@ -237,7 +353,7 @@ class Environment:
 
 
 def make_environment(folder: Path) -> Environment:
-    venv.create(folder, with_pip=False)
+    dist.make_environment(folder)
     return Environment(folder)
 
 
@@ -273,7 +389,8 @@ def test_a_contestants_machine_needs_no_more_than_msgpack(contestant: Environmen
 
 @pytest.mark.long
 def test_the_command_is_installed(contestant: Environment) -> None:
-    assert run(contestant.scripts / "getstep", "--version").strip() == f"getstep {VERSION}"
+    python = sys.version.split()[0]
+    assert run(contestant.scripts / "getstep", "--version") == f"getstep {VERSION}, Python {python}\n"
 
 
 @pytest.mark.long

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import stat
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -41,6 +44,30 @@ def test_a_match_that_was_stopped_is_resumed(
     assert hosted.complaints() == []
     resumed = {game["match"]: game["resumed"] for game in on_record(hosted.folder).games if game["resumed"]}
     assert resumed == {match: [turns] for match, turns in played.items()}
+
+
+def test_matches_that_are_played_go_on_from_a_backup(
+    programs: Programs, make_contest: MakeContest, tmp_path: Path
+) -> None:
+    hosted = Hosted(programs, make_contest(4, event={"game": "linkage"}, server={"port": free_port()}), 4)
+    server, copied = hosted.start(), tmp_path / "copied"
+    hosted.in_the_middle(1, 2, turns=8)  # the bots answer no further question
+    (hosted.folder / "programs" / "3").mkdir(parents=True)
+    (hosted.folder / "programs" / "3" / "a.zip").write_bytes(b"x")
+    command = (sys.executable, "-m", "getstep_server", "backup", str(hosted.folder), "--to", str(copied))
+    written = programs.start(*command)
+    assert written.wait() == 0
+    assert f"to {copied}. The last hash is " in written.output
+    files = ["contest.db", "contest.toml", "programs", "running", "teams.toml"]
+    assert sorted(path.name for path in copied.iterdir()) == files
+    assert stat.S_IMODE(copied.stat().st_mode) == 0o700
+    assert (copied / "programs" / "3" / "a.zip").read_bytes() == b"x"
+    shutil.rmtree(copied / "programs")  # no version of a program
+    server.signal(signal.SIGKILL)
+    assert server.wait() == -signal.SIGKILL
+    hosted.folder = copied
+    assert hosted.play_on().count("resumes after turn 8.") == 2
+    assert hosted.complaints() == []
 
 
 def test_a_torn_last_line_is_cut_off_and_reported(programs: Programs, make_contest: MakeContest) -> None:

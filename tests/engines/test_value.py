@@ -69,6 +69,7 @@ def test_values_are_copied_and_pickled() -> None:
 
 def test_values_are_dataclasses_for_the_functions_of_that_module() -> None:
     assert [field.name for field in fields(Touched)] == [*Touched.__match_args__]
+    assert fields(Touched)[0] is fields(Touched)[0], "made anew, which takes 0.5 ms"
     assert asdict(Point(1, 2)) == {"x": 1, "y": 2}
     assert replace(Named(1), name="p") == Named(1, 0, "p")
     with pytest.raises(TypeError, match="does not have: z"):

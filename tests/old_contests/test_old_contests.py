@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import lzma
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
 
+from getstep.client import saved_login
+from getstep.replay import read_replays, replay_data
 from getstep.wire import GetStep, Start, Welcome
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.journal import read, segments
 from getstep_server.storage.store import Store
+from tests.support.command import Command
 from tests.support.golden import assert_golden
 from tests.support.servers import Running, connected, running
+from tests.support.tampering import Forged
 
 from .contests import HERE, NAMES, contradictions, course, expected, facts, in_utc, said, transcript, unpack
 from .moves import move
@@ -87,3 +92,59 @@ async def test_an_unfinished_one_is_resumed(name: str, tmp_path: Path) -> None:
     after = stored_lines(contest)
     assert after[: len(before)] == before
     assert contradictions(was["resumed"], course(contest.folder)) == []
+
+
+# --- newer than this version ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["records", "tables"])
+def test_a_folder_that_is_newer_is_refused_with_the_version_that_it_needs(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = unpack("0.1.0/games", tmp_path / "contest")
+    (folder / "contest.db").rename(tmp_path / "old.db")
+    forged = Forged(tmp_path / "old.db", folder / "contest.db")
+    newer = {"software": "getstep-server 1.4.0", **({"record": 2} if what == "records" else {})}
+    forged.head(forged.last, lambda head: head.update(newer)).reseal()
+    if what == "tables":
+        forged.sql("PRAGMA user_version = 2")
+    forged.close()
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    commands = [
+        ("run", "--now"),
+        ("standings",),
+        ("verify",),
+        ("report",),
+        ("teams", "withdraw", "Ada", "--why", "late", "--yes"),
+    ]
+    if what == "tables":  # otherwise they copy each record as it is
+        commands += [("export", "--matches"), ("show", "1"), ("backup", "--to", str(tmp_path / "backup"))]
+    command = Command(capsys)
+    for name, *arguments in commands:
+        after = 1 if name == "teams" else 0
+        ran = command(name, *arguments[:after], str(folder), *arguments[after:])
+        assert ran.code in (1, 2), name
+        assert "it needs getstep-server 1.4.0 or a newer version, and this is getstep-server " in ran.out + ran.err
+    assert not (tmp_path / "backup").exists()
+    for path, content in before.items():
+        assert path.read_bytes() == content
+
+
+# --- files of contestants ---------------------------------------------------------------------------------------
+
+
+def test_a_replay_of_an_old_practice_is_read(tmp_path: Path) -> None:
+    page = tmp_path / "practice.html"
+    page.write_bytes(lzma.decompress((HERE / "0.1.0" / "practice.html.xz").read_bytes()))
+    games = read_replays(page)
+    assert [(game.names, len(game.turns), game.result) for game in games] == [
+        (("b.py", "greedy"), 35, "draw"),
+        (("greedy", "b.py"), 45, "greedy wins"),
+    ]
+    assert all("problem" not in game for game in replay_data(games, title="Again")["games"])
+
+
+def test_an_old_saved_login_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GETSTEP_LOGIN_FILE", str(HERE / "0.1.0" / "login.json"))
+    seen = saved_login.Seen("Autumn contest", 1795852800.0, over=True)
+    assert saved_login.load() == saved_login.SavedLogin("192.168.1.10", 7777, 7, "kq3m-x7fd-29pt", seen)

@@ -439,7 +439,7 @@ def test_usage_errors_and_the_version(capsys: pytest.CaptureFixture[str]) -> Non
     assert run("plai") == 2
     assert run("play", "a_bot.py", "--token", "a", "--token-file", "b") == 2
     assert run("--version") == 0
-    assert capsys.readouterr().out == f"getstep {getstep.__version__}\n"
+    assert capsys.readouterr().out == f"getstep {getstep.__version__}, Python {sys.version.split()[0]}\n"
 
 
 def test_a_bot_may_print_what_the_console_lacks() -> None:

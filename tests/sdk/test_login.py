@@ -137,6 +137,17 @@ def test_a_file_that_is_no_saved_login(file: Path, text: str) -> None:
     assert not file.exists()
 
 
+def test_a_login_that_a_newer_getstep_has_saved(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text(json.dumps({**GOOD, "format": 2, "needs": "1.4.0"}))
+    with pytest.raises(
+        SetupError, match=r"it needs getstep 1\.4\.0 or newer, and this is .*\nType getstep login again"
+    ):
+        find_address()
+    file.write_text(json.dumps({**GOOD, "format": 1, "needs": "0.1.0"}))
+    assert find_address() == Address("judge", 7777)
+
+
 # --- what wins ---------------------------------------------------------------------------------------------
 
 

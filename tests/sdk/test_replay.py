@@ -19,6 +19,7 @@ import pytest
 from getstep.drawing import Picture, draw_svg
 from getstep.replay import (
     MODULES,
+    NotAReplayError,
     Replay,
     ReplayTurn,
     as_data_block,
@@ -231,6 +232,17 @@ def test_the_script_and_the_style_stay_small() -> None:
     """The live page may have 100 kB of script, and this is a part of it."""
     assert len(script().encode()) <= 40_000
     assert len(style().encode()) <= 14_000
+
+
+def test_a_replay_of_a_newer_getstep_says_what_it_needs(tmp_path: Path) -> None:
+    data = replay_data([played_replay("hop", 1)[0]], title="Replay")
+    path = tmp_path / "replay.html"
+    path.write_text(replay_page({**data, "format": 2, "needs": "1.4.0", "games": "other"}), encoding="utf-8")
+    with pytest.raises(NotAReplayError, match=r"it needs getstep 1\.4\.0 or newer, and this is "):
+        read_replays(path)
+    del data["format"], data["needs"]  # as before there were formats
+    path.write_text(replay_page(data), encoding="utf-8")
+    assert len(read_replays(path)) == 1
 
 
 # --- the notes of the bots ------------------------------------------------------------------------------------

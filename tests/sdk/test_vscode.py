@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,6 +58,8 @@ def test_what_is_written_names_commands_that_exist(
     name: str, game: str, platform: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.platform", platform)
+    # what `shutil.which` asks on Windows from Python 3.12 on
+    monkeypatch.setattr("shutil._winapi", SimpleNamespace(NeedCurrentDirectoryForExePath=bool), raising=False)
     tasks, launches = new(name, "--game", game)
     language = language_of(Path(name).suffix)
     builds = language.builds_here(platform) if language else []

@@ -125,7 +125,7 @@ def test_help_names_every_command(command: Command) -> None:
 
 
 def test_version(command: Command) -> None:
-    assert re.fullmatch(r"getstep-server \d+\.\d+\.\d+\n", command("--version").out)
+    assert re.fullmatch(r"getstep-server \d+\.\d+\.\d+, Python 3\.\d+\.\S+\n", command("--version").out)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from getstep_engines import GAMES
 from getstep_server.config.contest import load_contest
+from getstep_server.config.event import game_heading
 from getstep_server.reports.slips import as_text
 from getstep_server.reports.tables import EVENTS_SHOWN, all_tables
 from getstep_server.storage.contest_state import tournament_of
@@ -52,8 +53,8 @@ def test_a_contest_of_all_games(command: Command, autumn: Path) -> None:
     lines = ran.out.splitlines()
     assert lines[0] == "Autumn contest: 3 teams"
     assert [line.split(",")[0].split(" (")[0].strip() for line in lines[1 : 1 + len(GAMES)]] == TITLES
-    assert [line for line in lines if line.endswith(tuple(GAMES)) and line[1:3] == ". "] == [
-        f"{number}. {name}" for number, name in enumerate(GAMES, start=1)
+    assert [line for line in lines if line.endswith(tuple(TITLES)) and line[1:3] == ". "] == [
+        f"{number}. {title}" for number, title in enumerate(TITLES, start=1)
     ]
     assert "All events" in lines
     assert tournament_of(load_contest(autumn)).done == 6 * len(GAMES)
@@ -66,7 +67,7 @@ def test_standings_of_all_events_or_of_one(command: Command, autumn: Path) -> No
     assert shown.startswith(f"Autumn contest, {6 * len(GAMES)} matches played\n")
     assert shown.count(" Ada ") == len(GAMES) + 1
     one = command("standings", "autumn", "--event", "linkage").out
-    assert one.startswith("Autumn contest, linkage\n")
+    assert one.startswith("Autumn contest, Linkage\n")
     assert one.count(" Ada ") == 1
     names = ", ".join(GAMES)
     assert command.complaint("standings", "autumn", "--event", "go") == f"--event 'go', expected one of: {names}"
@@ -111,7 +112,7 @@ def test_slips_name_all_games(autumn: Path) -> None:
     page = as_text(load_contest(autumn), "192.0.2.7").split("\f")[0]
     assert page.splitlines()[1] == "Autumn contest"
     games = page.replace("\n", " ")
-    assert all(f"{game.name}, {game.time_control}" in games for game in GAMES.values())
+    assert all(f"{game_heading(game)}, {game.time_control}" in games for game in GAMES.values())
     assert "  getstep new my_bot.py --game all\n" in page
 
 

@@ -18,6 +18,7 @@ from getstep_engines import GAMES
 from getstep_server.cli._pages import write_folder
 from getstep_server.config.contest import Contest
 from getstep_server.errors import UsageError
+from getstep_server.reports.kept_parts import Page
 from tests.old_contests.contests import unpack
 from tests.support.command import Command
 from tests.support.random_results import HOSTILE_NAMES, make_up
@@ -210,8 +211,8 @@ def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Comman
     Path("public/matches/77.html").write_text("of an earlier contest")
     Path("public/old/1.html").parent.mkdir()
     Path("public/old/1.html").write_text("of an earlier version")
-    names = [*listed, "matches/77.html", "old/1.html", "../outside.html"]
-    Path("public/.getstep-pages.json").write_text(json.dumps(names))
+    more = {name: ["", 0, 0] for name in ("matches/77.html", "old/1.html", "../outside.html")}
+    Path("public/.getstep-pages.json").write_text(json.dumps(listed | more))
     Path("outside.html").write_text("somebody else's")
     assert command("site", "hop", "--output", "public").code == 0
     assert Path("public/CNAME").read_text() == "example.org"
@@ -219,7 +220,7 @@ def test_a_second_site_replaces_the_first_and_leaves_other_files(command: Comman
     assert not Path("public/matches/77.html").exists()
     assert not Path("public/old").exists()
     assert Path("outside.html").exists()
-    assert json.loads(Path("public/.getstep-pages.json").read_text(encoding="utf-8")) == listed
+    assert json.loads(Path("public/.getstep-pages.json").read_text(encoding="utf-8")).keys() == listed.keys()
 
 
 def test_the_folder_of_somebody_else_is_left_alone(command: Command, hop: Path) -> None:
@@ -231,11 +232,15 @@ def test_the_folder_of_somebody_else_is_left_alone(command: Command, hop: Path) 
     assert command.complaint("site", "hop", "--output", "thesis/index.html").startswith("thesis/index.html: ")
 
 
+def page(name: str, text: str) -> Page:
+    return Page(name, lambda: text)
+
+
 def test_a_site_that_could_not_be_written_leaves_the_old_one(tmp_path: Path) -> None:
-    assert write_folder(tmp_path / "public", [("index.html", "old"), ("a/1.html", "old")], "--output") == 2
+    assert write_folder(tmp_path / "public", [page("index.html", "old"), page("a/1.html", "old")], "--output") == 2
 
     def pages() -> Any:
-        yield "index.html", "new"
+        yield page("index.html", "new")
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -246,7 +251,7 @@ def test_a_site_that_could_not_be_written_leaves_the_old_one(tmp_path: Path) -> 
 
 def test_a_disk_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="write it somewhere else with --output"):
-        write_folder(tmp_path / "no" / "public", [("index.html", "")], "--output")
+        write_folder(tmp_path / "no" / "public", [page("index.html", "")], "--output")
 
 
 def test_hostile_names_are_escaped_on_every_page(command: Command, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def test_the_command_shows_each_event(command: Command) -> None:
     ran = command("crosstable", "autumn")
     assert (ran.code, ran.err) == (0, "")
     blocks = ran.out.split("Autumn contest, ")[1:]
-    assert [block.split("\n")[0].rstrip() for block in blocks] == ["hop", "linkage"]
+    assert [block.split("\n")[0].rstrip() for block in blocks] == ["Hop", "Linkage"]
     for block in blocks:
         assert [line.split()[2:] for line in block.splitlines()[2:5]] == [
             ["×", "LL", "LL", "0"],

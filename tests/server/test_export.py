@@ -271,7 +271,7 @@ def test_games_as_text_begin_with_their_facts(command: Command, contest: Contest
     text = out(command, "export", contest.folder, "--matches", "--format", "text")
     parts = text.split("\n\n\n")
     assert parts[0].split("\n")[:2] == ["contest   Test contest", "match     1, attempt 1"]
-    assert "\nround     1, pairing 1, leg 1\ngame      hop\nfirst     " in parts[0]
+    assert "\nround     1, pairing 1, leg 1\ngame      Hop\nfirst     " in parts[0]
     assert "second    =1+1 (team 2), White\nlimit     5 s a move, and 100 ms for lag\n" in text
     assert "result    void: this attempt does not count\nbecause   server_fault: " in text
     assert "result    nobody came\n" in text

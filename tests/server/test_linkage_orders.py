@@ -8,6 +8,7 @@ from pathlib import Path
 import trio
 
 from getstep_engines import GAMES
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.reports.linkage_orders import order_files, order_texts
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages
@@ -26,10 +27,11 @@ def test_each_round_has_all_orders_also_of_games_that_were_lost_afterwards(tmp_p
     contest = play_scenes(tmp_path / "lost", "linkage", lambda _: scenes, teams=2, ladder=True)
     with Store(contest.database, reading=True) as store:
         ((name, text),) = order_texts(tournament_of(contest), store)
-        pages = dict(site_pages(load_report_data(contest, store), store, lambda fields: fields))
+        data = load_report_data(contest, store)
+        pages = {page.name: page.content() for page in site_pages(data, store, VisibleGame(data.tournament))}
     assert name == "orders/round-1.txt"
     assert pages[name] == text
-    assert f'<a href="{name}">round 1</a>' in pages["index.html"]
+    assert f'<a href="{name}">round 1</a>' in str(pages["index.html"])
     games = [block.splitlines() for block in text.strip().split("\n\n")][1:]
     assert [head.partition(":")[0] for head, *_ in games] == ["Match 2", "Match 1"]
     assert all(LINE.fullmatch(line) for _, *lines in games for line in lines)

@@ -109,11 +109,11 @@ def test_the_board_follows_a_match(contest: Contest) -> None:
     game, view = Game(contest), Shown(contest)
     assert view.text() == ""
     view.board.note(game.started)
-    assert "#1 hop, turn 0" in view.text()
+    assert "#1 Hop, turn 0" in view.text()
     assert "the first position" in view.text()
     game.move()
     game.move()
-    assert "#1 hop, turn 2" in view.text()
+    assert "#1 Hop, turn 2" in view.text()
     assert "[W]" in view.text()
     game.fault()
     assert re.search(r"Black: .*raised", view.text())
@@ -134,15 +134,15 @@ def test_it_shows_the_newest_running_match_after_the_end_of_one(contest: Contest
     first, second, third, fourth = (Game(contest, number) for number in (1, 2, 3, 4))
     view = Shown(contest)
     view.board.note(first.started)
-    assert "#1 hop" in view.text()
+    assert "#1 Hop" in view.text()
     for other in (second, third, fourth):
         view.board.note(other.started)
-    assert "#1 hop" in view.text()
+    assert "#1 Hop" in view.text()
     view.board.note(MatchCalledOff(fourth.match, "why"))
     view.board.note(ended(contest, result_of(contest, match=first.match)))
-    assert "#1 hop" in view.text()
+    assert "#1 Hop" in view.text()
     view.now += END_SECONDS
-    assert "#3 hop" in view.text()
+    assert "#3 Hop" in view.text()
 
 
 def test_every_match_is_watched_turn_by_turn(contest: Contest) -> None:
@@ -156,12 +156,12 @@ def test_every_match_is_watched_turn_by_turn(contest: Contest) -> None:
         view.board.note(ended(contest, result_of(contest, match=game.match)))
     seen = []
     for _ in range(20):
-        found = re.search(r"#\d hop, turn \d", view.text())
+        found = re.search(r"#\d Hop, turn \d", view.text())
         assert found
         seen.append(found[0])
         view.now += 1.0
-    assert list(dict.fromkeys(seen)) == [f"#{match} hop, turn {turn}" for match in (1, 2) for turn in (0, 1, 2)]
-    assert seen.count("#1 hop, turn 1") == 2
+    assert list(dict.fromkeys(seen)) == [f"#{match} Hop, turn {turn}" for match in (1, 2) for turn in (0, 1, 2)]
+    assert seen.count("#1 Hop, turn 1") == 2
     assert not view.board.all_shown.is_set()
     view.board.close()
     view.text()
@@ -173,7 +173,7 @@ def test_a_board_without_room_says_what_it_needs(contest: Contest) -> None:
     view.board.note(game.started)
     assert view.text(lines=5) == "(no room for the board: 4 more lines needed)"
     assert view.text(columns=20).startswith("(no room for")
-    assert "#1 hop" not in view.text(columns=40)  # the text beside it is left out first
+    assert "#1 Hop" not in view.text(columns=40)  # the text beside it is left out first
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 20), (120, 40)])

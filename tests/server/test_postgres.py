@@ -23,6 +23,7 @@ from getstep_server.storage.database import DatabaseError, DatabaseProblem, Stor
 from getstep_server.storage.opening import database_exists
 from getstep_server.storage.postgres import PostgresDatabase
 from getstep_server.storage.store import Store
+from tests.old_contests.contests import unpack
 from tests.support.command import Command
 from tests.support.contests import CONTEST, OTHER, TEAM
 from tests.support.patience import PATIENCE_SECONDS
@@ -316,6 +317,18 @@ class TestServer:
         again = command("copy", str(folder), "--to", url)
         assert (again.code, "it has records" in again.err) == (1, True)
         assert [command(*arguments) for arguments in shown] == before
+
+    def test_a_match_that_was_interrupted_goes_on_with_the_copied_records(
+        self, address: PostgresAddress, tmp_path: Path, command: Command
+    ) -> None:
+        folder = unpack("0.1.0/killed", tmp_path / "contest")
+        toml, url = folder / "contest.toml", f"{address.url}#{address.schema}"
+        before = command("matches", "list", str(folder))
+        assert "running" in before.out
+        assert command("copy", str(folder), "--to", url).code == 0
+        toml.write_text(toml.read_text().replace("[server]\n", f'[server]\ndatabase = "{url}"\n'))
+        assert load_contest(folder).database == address
+        assert command("matches", "list", str(folder)) == before
 
 
 @pytest.fixture

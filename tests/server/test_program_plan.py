@@ -231,7 +231,7 @@ def test_a_program_toml_that_means_harm_is_read_in_bounded_time() -> None:
     began = time.process_time()
     for text, said in (
         ("x = [[[\n" + "1,\n" * 1000 + "]]]\n", "program.toml:1: x = "),
-        ("[" + "a." * 4000 + "b]\n", "program.toml:1: a = tables inside tables"),
+        ("[" + "a." * 4000 + "b]\n", "program.toml:1: a = "),
         ("x = " + "[" * 4000, "too many brackets"),
     ):
         assert said in refusal(toml(text, bot__py=b""), ["linkage"])

@@ -14,6 +14,7 @@ import trio
 
 from getstep.referee import forfeit_scores
 from getstep_engines import GAMES, Player
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.cli.main import run_command
 from getstep_server.programs.publication import check_publication, published_path
 from getstep_server.programs.source import unzipped_source
@@ -144,7 +145,8 @@ async def test_a_program_is_published_once_when_it_has_led_for_long_enough(ladde
     assert ladder.published == [(1, 2), (2, 1)]
     assert published_path(ladder.contest.folder, 1, 2).exists(), "it is written again if it is missing"
     assert ladder.faults == []
-    pages = dict(site_pages(load_report_data(ladder.contest, ladder.store), ladder.store, lambda fields: fields))
+    data = load_report_data(ladder.contest, ladder.store)
+    pages = {page.name: page.content() for page in site_pages(data, ladder.store, VisibleGame(data.tournament))}
     content = published_path(ladder.contest.folder, 2, 1).read_bytes()
     assert pages["programs/2-1.zip"] == content
     async with trio.open_nursery() as nursery:

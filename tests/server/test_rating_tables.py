@@ -104,7 +104,7 @@ def test_neighbours_are_separable_or_not(tmp_path: Path) -> None:
     lines = shown(ratings_table(tournament, event))
     assert [row[-2:] for row in cells(lines)] == [["> 99 %", ""], ["> 99 %", ""], ["", ""]]
     assert explained not in lines
-    assert all(lead is None or lead > UNSURE[1] for lead in ratings_of(tournament, event).leads())
+    assert all(lead is None or lead > UNSURE[1] for lead in ratings_of(tournament, event).leads)
 
 
 def test_teams_that_no_chain_of_matches_connects_are_not_compared(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_teams_that_no_chain_of_matches_connects_are_not_compared(tmp_path: Path
     (event,) = host.contest.events
     ratings = ratings_of(host.tournament, event)
     assert [rating.team for rating in ratings.table] == [1, 3, 2, 4, 5]
-    assert ratings.leads() == [None] * 5
+    assert ratings.leads == [None] * 5
     lines = shown(ratings_table(host.tournament, event))
     marks = [line.partition("  not ")[2].strip() for line in lines[1:6]]
     assert marks == ["comparable"] * 3 + [""] * 2
@@ -202,7 +202,7 @@ def test_all_forms_say_the_same_with_the_contests_seed(tmp_path: Path) -> None:
     ratings = ratings_of(tournament, event)
     objects = [json.loads(line) for line in exported("jsonl", tournament, event).splitlines()]
     assert [tuple(row) for row in objects] == [RATING_COLUMNS] * 3
-    for row, rating, lead in zip(objects, ratings.table, ratings.leads(), strict=True):
+    for row, rating, lead in zip(objects, ratings.table, ratings.leads, strict=True):
         assert rating.elo
         assert (row["team"], row["games"], row["elo"]) == (rating.team, 4, round(rating.elo.value, 1))
         assert (row["elo_low"], row["elo_high"]) == (round(rating.elo.low, 1), round(rating.elo.high, 1))
@@ -243,8 +243,8 @@ def test_the_command_shows_each_event(command: Command) -> None:
     ran = command("ratings", "autumn")
     assert (ran.code, ran.err) == (0, "")
     titles = [line.rstrip() for line in ran.out.splitlines() if line.startswith("Autumn")]
-    assert titles == ["Autumn contest, hop", "Autumn contest, linkage"]
+    assert titles == ["Autumn contest, Hop", "Autumn contest, Linkage"]
     only = command("ratings", "autumn", "--event", "linkage").out
-    assert only == ran.out[ran.out.index("Autumn contest, linkage") :]
+    assert only == ran.out[ran.out.index("Autumn contest, Linkage") :]
     complaint = command.complaint("ratings", "autumn", "--event", "chess")
     assert complaint == "--event 'chess', expected one of: hop, linkage"

@@ -69,7 +69,7 @@ def test_a_late_team_is_on_record_and_plays_in_the_next_run(command: Command, pl
     lines = said(command, "teams", "add", "autumn", "Eve", "--seats", "2", "--by", "Grace")
     assert lines[:2] == [
         "On record: Eve joins as team 4 with 2 seats.",
-        "  in hop (round_robin) a late team plays all others, in rounds after the issued ones",
+        "  in Hop (round robin) a late team plays all others, in rounds after the issued ones",
     ]
     said(command, "teams", "rename", "autumn", "Eve", "Eva", "--why", "a typing error", "--by", "Grace")
     said(command, "teams", "seats", "autumn", "4", "3", "--by", "Grace")
@@ -149,7 +149,7 @@ def test_a_late_team_is_refused_where_it_could_not_play(tmp_path: Path, command:
     decide(contest.folder, joining("Eve"))  # the bracket is not drawn yet
     assert command("run", str(contest.folder), "--now").code == 0
     with pytest.raises(
-        UsageError, match=r"hop \(knockout\): its pairings are drawn, and a late team does not play"
+        UsageError, match=r"Hop \(knockout\): its pairings are drawn, and a late team does not play"
     ):
         decide(contest.folder, joining("Late"))
 

@@ -198,7 +198,7 @@ def test_the_next_run_says_what_was_changed_and_records_it(command: Command, con
     ]
     now = command("standings", "autumn", "--event", "hop")
     assert (now.code, now.err) == (0, "")
-    assert now.out.startswith("Spring contest, hop")
+    assert now.out.startswith("Spring contest, Hop")
     assert now.out != table
     again = command("run", "autumn", "--now")
     assert "Changed" not in again.out

@@ -19,6 +19,7 @@ from getstep.drawing import Picture, draw_text
 from getstep.referee import FaultCode
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest, database_path
+from getstep_server.config.event import heading_of_game
 from getstep_server.reports.notation import turn_text
 from getstep_server.reports.transcript import (
     Transcript,
@@ -72,7 +73,7 @@ def test_the_first_line_of_the_viewer_names_both_teams_and_the_game(each: Contes
     shown = replace(shown, game=replace_fields(shown.game, teams=teams))
     line = head_line(shown, 80)
     assert cell_len(line) <= 80
-    assert line.endswith(f" ({shown.players[1]}), {shown.game.game}")
+    assert line.endswith(f" ({shown.players[1]}), {heading_of_game(shown.game.game)}")
     assert all(name in line or name[:4] in line for name in names)
 
 

@@ -117,7 +117,7 @@ def test_practice_needs_the_game_if_there_are_several() -> None:
 def test_a_slip_names_some_of_many_events() -> None:
     limits = [{"name": f"E{n}", "move_seconds": n} for n in range(1, 9)]
     page = as_text(make_contest(Path("autumn"), TEAMS[:1], *limits, server={"port": 7777}), "192.0.2.7")
-    assert "hop, 6 s a move; 2 more\n" in page
+    assert "Hop, 6 s a move; 2 more\n" in page
     assert longest(page) < 80
 
 
@@ -189,18 +189,18 @@ def test_the_page_for_the_printer() -> None:
             assert typed in page.texts
     assert "Autumn & <i>co</i>: slips" in page.texts  # the title
     assert page.texts.count("Autumn & <i>co</i>") == 3
-    assert page.texts.count("hop, 5 s a move") == 3
+    assert page.texts.count("Hop, 5 s a move") == 3
 
 
 def test_the_budget_is_shown() -> None:
     page = as_text(contest_of(TEAMS[0], event={"game": "pseudo_tonga"}), "192.0.2.7")
-    assert "pseudo_tonga, 20 s for all of one's moves in a game" in page.replace("\n", " ")
+    assert "Pseudo-Tonga, 20 s for all of one's moves in a game" in page.replace("\n", " ")
 
 
 def test_the_increment_is_shown() -> None:
     event = {"game": "hop", "budget_seconds": 60.0, "increment_seconds": 0.5}
     page = as_text(contest_of(TEAMS[0], event=event), "192.0.2.7")
-    assert "hop, 60 s a game + 0.5 s a move" in page
+    assert "Hop, 60 s a game + 0.5 s a move" in page
 
 
 # --- the address ---------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
-from getstep_server.api.visibility import visible_game, visible_notes
+from getstep_server.api.visibility import VisibleGame, visible_notes
 from getstep_server.config.contest import NotesSetting
 from getstep_server.records.reasons import DecisionKind
 from tests.support.contests import make_contest
@@ -38,7 +38,7 @@ def game(match: int, attempt: int = 1) -> dict[str, Any]:
 
 def said(host: DecidingHost, fields: dict[str, Any], team: int | None = None) -> list[Any]:
     """The notes of both turns as a reader sees them."""
-    return [turn.get("notes") for turn in visible_game(host.tournament, team)(fields)["turns"]]
+    return [turn.get("notes") for turn in VisibleGame(host.tournament, team)(fields)["turns"]]
 
 
 def test_others_see_the_notes_of_a_match_once_it_will_not_be_played_again(tmp_path: Path) -> None:
@@ -64,12 +64,12 @@ def test_a_record_that_was_changed_has_no_hash_and_the_errors_of_its_own_team_on
     host = DecidingHost(make_contest(tmp_path, notes="never"))
     record = game(host.issue_pairings()[0].number)
     host.play_some()
-    own = visible_game(host.tournament, 1)(record)
+    own = VisibleGame(host.tournament, 1)(record)
     assert own["turns"] == [FAULT, {name: value for name, value in MOVE.items() if name != "notes"}]
     assert "hash" not in own
-    assert visible_game(host.tournament)(record)["turns"][0]["detail"] == "an exception in its program"
-    told = visible_game(host.tournament, error_texts=True)(record)["turns"][0]
+    assert VisibleGame(host.tournament)(record)["turns"][0]["detail"] == "an exception in its program"
+    told = VisibleGame(host.tournament, error_texts=True)(record)["turns"][0]
     assert told["detail"] == "KeyError: 7"
     assert "notes" not in told
     quiet = {**record, "turns": [{"player": 0, "move": 1}]}
-    assert visible_game(host.tournament)(quiet) is quiet
+    assert VisibleGame(host.tournament)(quiet) is quiet

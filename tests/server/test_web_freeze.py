@@ -210,7 +210,7 @@ async def nursery() -> AsyncIterator[trio.Nursery]:
 @pytest.fixture
 def frozen(tmp_path: Path) -> Contest:
     """A round robin of six, a cup behind it, frozen after ten matches."""
-    return make_up(tmp_path / "frozen", EVENTS["two events"], NAMES, freeze=10)
+    return make_up(tmp_path / "frozen", EVENTS["two events"], NAMES, freeze=10, moves=12)
 
 
 class Host:
@@ -255,9 +255,17 @@ async def test_the_last_step_shows_the_final_table_and_ends_the_freeze(
         places = state["table"]["teams"]
         below = places[places.index(state["reveal"]["focus"]) + 1 :]
         assert [team for team in below if str(team) in state["reveal"]["by_team"]] == []
+        following = state["reveal"]["next"]
         assert await host.press() == 200
         state = await host.state()
         left -= 1
+        assert state["reveal"]["latest"][0]["match"] == following["match"]
+        board = state["reveal"]["board"]
+        walkover = state["reveal"]["latest"][0]["turns"] == 0
+        assert (board is None) == walkover
+        if board is not None:
+            assert (board["match"], board["turn"], board["to_move"]) == (following["match"], 12, None)
+            assert board["result"] == state["reveal"]["latest"][0]
         assert (state["reveal"]["left"], len(state["reveal"]["latest"])) == (left, 1)
     assert left == 0
     assert state["table"] == final_table(frozen)
@@ -271,6 +279,7 @@ async def test_a_step_of_a_team_and_of_all(frozen: Contest, nursery: trio.Nurser
     before = (await host.state())["reveal"]
     assert await host.press("team") == 200
     after = (await host.state())["reveal"]
+    assert after["board"] is None  # of many matches there is none
     assert before["left"] - after["left"] == before["by_team"][str(before["focus"])] == len(after["latest"])
     assert await host.press("all") == 200
     assert (await host.state())["reveal"]["over"] is True

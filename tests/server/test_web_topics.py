@@ -155,6 +155,27 @@ async def test_a_topic_rests_by_the_processor_time_of_its_build(autojump_clock: 
     assert topic.due_at - trio.current_time() == pytest.approx(0.25)
 
 
+async def test_one_long_build_is_not_rested_for(autojump_clock: MockClock) -> None:
+    """A garbage collection during a build takes longer than the build; a topic that is slow each time does rest."""
+    busy, takes = [0.0], [0.01, 0.1, 0.01, 0.1, 0.1]
+
+    class Uneven(Source):
+        def __call__(self) -> Mapping[str, Any]:
+            busy[0] += takes.pop(0)
+            return super().__call__()
+
+    topics = Topics({"one": Uneven(a=1)}.get, busy=lambda: busy[0])
+    topic = topics.get("one")
+    assert topic is not None
+    topic.subscribers = 1
+    rests = []
+    for stamp in range(4):
+        await trio.sleep(2)
+        topics.refresh(stamp)
+        rests.append(round(topic.due_at - trio.current_time(), 2))
+    assert rests == [0.5, 0.25, 0.5, 0.9]
+
+
 async def test_a_topic_rests_by_the_processor_time_of_its_crowd_and_changes_once_a_second(
     autojump_clock: MockClock,
 ) -> None:

@@ -38,21 +38,24 @@ class Visitor:
         self._browser = browser
         self._rooms = rooms
         self._contexts: list[Any] = []
+        self._stopped: list[Any] = []
         self.complaints: list[str] = []
         self.tolerated: tuple[str, ...] = ()
         """Beginnings of complaints that a test expects, such as those of a server that is gone."""
 
-    def open(self, url: str, size: tuple[int, int] = LAPTOP, **media: Any) -> Any:
+    def open(self, url: str, size: tuple[int, int] = LAPTOP, *, clock: bool = False, **media: Any) -> Any:
         """Open a page with cookies of its own.
 
         Args:
             url: its address.
             size: of the window.
+            clock: True if the test stops the page's clock. The clock stays with the context, and timers of the
+                next page in it would never fire, so nobody else gets that context.
             media: what Playwright's `emulate_media` takes, such as ``color_scheme``.
         """
-        context = self._rooms.pop() if self._rooms else self._browser.new_context()
+        context = self._rooms.pop() if self._rooms and not clock else self._browser.new_context()
         context.set_default_timeout(1000 * PATIENCE_SECONDS)
-        self._contexts.append(context)
+        (self._stopped if clock else self._contexts).append(context)
         page = context.new_page()
         page.set_viewport_size({"width": size[0], "height": size[1]})
         if media:
@@ -81,6 +84,8 @@ class Visitor:
                 page.close()
             context.clear_cookies()  # with the pages go their session storage; the pages use no other
         self._rooms += self._contexts
+        for context in self._stopped:
+            context.close()
         unexpected = [text for text in self.complaints if not text.startswith(self.tolerated)]
         assert unexpected == [], unexpected
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from tests.support import processes
 from tests.support.contests import make_contest
 from tests.support.ledger import Audit, audit, on_record, read_ledger
 from tests.support.processes import free_port
@@ -143,9 +144,9 @@ class Crashes:
 
     def _started(self, kill: Kill | None = None, *, waiting: bool = True) -> Server:
         """Start a server, and return it once it listens, unless it may die before that."""
-        stand_in = {} if kill is None else {"server": (str(SERVER), kill.point, str(kill.count))}
+        code = processes.SERVER if kill is None else (str(SERVER), kill.point, str(kill.count))
         began = time.monotonic()
-        server = self._programs.serve(self.folder, "--now", **stand_in)
+        server = self._programs.serve(self.folder, "--now", server=code)
         self._servers.append(server)
         if waiting and (kill is None or kill.point not in BEFORE_LISTENING):
             assert server.port

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from getstep_server.storage.journal import read, segments
 from tests.support.ledger import audit, on_record, read_ledger
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.processes import SERVER
 from tests.support.scripts import SCRIPTS
 
 if TYPE_CHECKING:
@@ -40,8 +41,7 @@ class Hosted:
 
     def start(self, *server: str) -> Server:
         """Start a server, and the bots unless they run already; return the server."""
-        stand_in = {"server": server} if server else {}
-        self.servers.append(self._programs.serve(self.folder, "--now", **stand_in))
+        self.servers.append(self._programs.serve(self.folder, "--now", server=server or SERVER))
         if self._bots is None:
             arguments = [str(self.servers[-1].port), str(self._ledger), str(self._teams), "0", "0"]
             self._bots = self._programs.start(sys.executable, BOTS, *arguments, *self._gated)

@@ -187,10 +187,12 @@ SERVER = ("-m", "getstep_server")
 class Server(ServerOutput, Program):
     """``getstep-server run`` on free ports of the loopback interface."""
 
-    def __init__(self, folder: Path, *arguments: str, server: Sequence[str] = SERVER) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, server: Sequence[str] = SERVER, python: Path | str = sys.executable
+    ) -> None:
         page = () if "--web-port" in arguments else ("--no-web",)
         own = ("--plain", "--no-announce", *page)
-        super().__init__([sys.executable, *server, "run", str(folder), *own, *arguments])
+        super().__init__([str(python), *server, "run", str(folder), *own, *arguments])
         self.folder = folder
 
 
@@ -282,9 +284,11 @@ class Programs:
         """Start any command."""
         return self._kept(Program(command, cwd=cwd))
 
-    def serve(self, folder: Path, *arguments: str, server: Sequence[str] = SERVER) -> Server:
+    def serve(
+        self, folder: Path, *arguments: str, server: Sequence[str] = SERVER, python: Path | str = sys.executable
+    ) -> Server:
         """Start ``getstep-server run`` in a contest folder; ``server``, if given, is what stands in for it."""
-        return self._kept(Server(folder, *arguments, server=server))
+        return self._kept(Server(folder, *arguments, server=server, python=python))
 
     def serve_in_thread(self, folder: Path) -> ThreadServer:
         """Run a contest in a thread of this process: it starts sooner, but has no signals and no exit code.

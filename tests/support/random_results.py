@@ -13,9 +13,10 @@ from typing import Any
 import trio
 from msgspec.structs import replace
 
-from getstep_engines import Player
+from getstep_engines import GAMES, Player
 from getstep_server.config.contest import Contest
 from getstep_server.incident import Incident, IncidentRow
+from getstep_server.json_text import encode
 from getstep_server.records.decision import freeze_by_rule, record_of_decision
 from getstep_server.records.game import MatchLog, game_header, record_of_game
 from getstep_server.records.match import Match
@@ -28,6 +29,7 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 from tests.support.contests import make_contest
 from tests.support.records import connection_of
+from tests.support.replays import random_move
 
 STARTED = 1.7e9
 
@@ -49,17 +51,38 @@ def make_up(
     freeze: int | None = None,
     fate: int = 1,
     absent: Collection[int] = (),
+    moves: int = 0,
 ) -> Contest:
     """Return a contest folder with these events and teams, played to its end, or until ``most`` matches are over.
 
     The teams are the stronger the earlier they are in ``names``. After ``freeze`` matches the contest is frozen,
-    and ``fate`` is the seed of the results from then on. The teams in ``absent`` never come.
+    and ``fate`` is the seed of the results from then on. The teams in ``absent`` never come. Each record has so
+    many ``moves`` by chance, which do not lead to its result.
     """
     made = make_contest(folder, names, *events, on_disk=True, contest={"name": contest, "seed": seed})
     with Store(made.database) as store:
         store._run(lambda: connection_of(store).execute("PRAGMA synchronous = OFF"))  # nobody will miss it
-        trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate, absent)))
+        trio.run(_store, store, list(_played(made, Random(seed), most, freeze, fate, absent, moves)))
     return made
+
+
+def play_on(contest: Contest, matches: int) -> None:
+    """Store results of so many of the open matches, as `make_up` does."""
+    with Store(contest.database) as store:
+        tournament, records = Tournament(contest, store.record_headers()), []
+        for match in tournament.open()[:matches]:
+            attempt = 1 + sum(number == match.number for number, _ in tournament.recorded)
+            result, happened = _result(match, tournament.done, Random(match.number))
+            result = replace(result, attempt=attempt)
+            head = game_header(contest, match, attempt, result.started)
+            records.append(record_of_game(head, result, happened))
+            tournament.apply_result(result)
+
+        async def save() -> None:
+            for record in records:
+                await store.save(record)
+
+        trio.run(save)
 
 
 def half_played(folder: Path) -> Path:
@@ -78,7 +101,13 @@ async def _store(store: Store, records: Sequence[Record]) -> None:
 
 
 def _played(
-    contest: Contest, dice: Random, most: int, freeze: int | None, fate: int, absent: Collection[int]
+    contest: Contest,
+    dice: Random,
+    most: int,
+    freeze: int | None,
+    fate: int,
+    absent: Collection[int],
+    moves: int,
 ) -> Iterator[Record]:
     tournament = Tournament(contest)
     settings = {**(tournament.settings.due() or {}), "at": utc_time(STARTED)}
@@ -96,6 +125,7 @@ def _played(
                 yield record
                 dice = Random(fate)
             result, happened = _forfeit(match, absent) or _result(match, tournament.done, dice)
+            happened.turns.extend(_moves(match, moves) if result.turns else ())
             yield record_of_game(game_header(contest, match, 1, result.started), result, happened)
             tournament.apply_result(result)
 
@@ -129,6 +159,17 @@ def _result(match: Match, done: int, dice: Random) -> tuple[Result, MatchLog]:
     if drawn or winner is None or dice.random() < 0.9:
         return result, MatchLog()
     return _disturbed(result, winner, dice)
+
+
+def _moves(match: Match, count: int) -> Iterator[bytes]:
+    """Yield the first turns of a match, as its record has them."""
+    state, dice = GAMES[match.game].start(**match.options), Random(match.number)
+    for _ in range(count):
+        if state.outcome is not None:
+            return
+        move = random_move(state, dice)
+        yield encode({"player": state.to_move, "move": move, "ms": 120.0})
+        state.play(move)
 
 
 def _disturbed(result: Result, winner: Player, dice: Random) -> tuple[Result, MatchLog]:

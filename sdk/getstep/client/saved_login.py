@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from getstep._errors import SetupError
+from getstep._version import FORMAT, NEEDS, newer_format
 from getstep.wire import MAX_TEAM
 
 FILE_VARIABLE = "GETSTEP_LOGIN_FILE"
@@ -79,14 +80,16 @@ def load() -> SavedLogin | None:
         raise SetupError(f"The saved login cannot be read: {error}.\n{_AGAIN}") from error
     try:
         return _parse(json.loads(data))  # cut off, and so not JSON, if it is too long
-    except (ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError) as error:
-        raise SetupError(f"{path}: not a saved login ({error!r:.100}).\n{_AGAIN}") from error
+    except (AttributeError, ValueError, KeyError, TypeError, OverflowError, OSError, RecursionError) as error:
+        raise SetupError(f"{path}: not a saved login ({error!r:.150}).\n{_AGAIN}") from error
 
 
 _AGAIN = "Type getstep login again, or getstep logout to remove it."
 
 
 def _parse(data: Any) -> SavedLogin:
+    if newer := newer_format(data):
+        raise ValueError(newer)
     host, port, team, token = (data[name] for name in ("host", "port", "team", "token"))
     texts_ok = all(type(text) is str and text and text.isprintable() for text in (host, token))
     if not texts_ok or type(port) is not int or type(team) is not int:
@@ -113,7 +116,8 @@ def save(saved: SavedLogin) -> Path:
     try:
         path = login_file()
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(path, json.dumps(asdict(saved), indent=1).encode())
+        data = {"format": FORMAT, "needs": NEEDS, **asdict(saved)}
+        _replace(path, json.dumps(data, indent=1).encode())
     except (OSError, RuntimeError) as error:
         raise SetupError(f"The login cannot be saved: {error}.") from error
     return path

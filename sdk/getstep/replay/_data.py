@@ -35,6 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from getstep._version import FORMAT, NEEDS
 from getstep.drawing.picture import squares_of
 from getstep_engines import Game, Player, State, Step, TimeControl, Touched, look_json
 from getstep_engines.look import coordinates
@@ -144,7 +145,8 @@ def replay_data(replays: Sequence[Replay], *, title: str, links: Sequence[tuple[
         fit(game)
     for game, replay in zip(games, replays, strict=True):
         add_notes(game, [turn.notes for turn in replay.turns], len(games))
-    return {"title": title, "links": [list(link) for link in links], "looks": looks.data, "games": games}
+    own = {"format": FORMAT, "needs": NEEDS, "title": title, "links": [list(link) for link in links]}
+    return {**own, "looks": looks.data, "games": games}
 
 
 _UNUSED = ("palette", "themes", "notation")

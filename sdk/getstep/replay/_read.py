@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from getstep._version import newer_format
 from getstep_engines import GAMES, Game, Player, State, TimeControl, UnknownGameError
 
 from ._data import Replay, ReplayTurn
@@ -50,7 +51,7 @@ def read_replays(file: Path) -> list[Replay]:
         raise NotAReplayError(f"{file}: not a replay; expected a page that practice has written, or a match page's")
     try:
         data = json.loads(found[1])
-        return [_game(each, data["looks"]) for each in data["games"]]
+        return _games(data)
     except NotAReplayError as error:
         raise NotAReplayError(f"{file}: {error}") from None
     # What a damaged page makes of it. Only the shape is trusted to the try: the rules check each move.
@@ -58,6 +59,12 @@ def read_replays(file: Path) -> list[Replay]:
         raise NotAReplayError(
             f"{file}: the replay in it is damaged ({type(error).__name__}: {error!s:.100})"
         ) from None
+
+
+def _games(data: Mapping[str, Any]) -> list[Replay]:
+    if newer := newer_format(data):
+        raise NotAReplayError(newer)
+    return [_game(each, data["looks"]) for each in data["games"]]
 
 
 def _game(data: Mapping[str, Any], looks: Any) -> Replay:

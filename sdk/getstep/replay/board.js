@@ -40,6 +40,18 @@ export function scoreLine(look, numbers) {
   return numbers ? look.score.replace("{0}", numbers[0]).replace("{1}", numbers[1]) : "";
 }
 
+/** Return a new element. A child may be a node, text, an array, or nothing: null, undefined or false. */
+export function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "onclick") element.addEventListener("click", value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
 /**
  * Show the score line in an element, with a bar of both players' shares: the first player's is on the left.
  * A line that names one number only has no bar: it is not a score of the two players.
@@ -52,8 +64,7 @@ export function putScore(element, look, numbers) {
   const part = (player, from, to) => {
     return `<g class="gs-piece gs-${look.colours[player]}"><path d="M${from} 0H${to}V8H${from}z"/></g>`;
   };
-  const bar = document.createElement("span");
-  bar.className = "gs-lead";
+  const bar = make("span", { class: "gs-lead" });
   const box = `class="gs-board" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"`;
   const parts = part(0, 0, share) + part(1, share, 100);
   putDrawing(bar, `<svg xmlns="http://www.w3.org/2000/svg" ${box}>${parts}</svg>`);
@@ -62,24 +73,14 @@ export function putScore(element, look, numbers) {
 
 /** Show a board as a table in an element that only screen readers see: they read it square by square. */
 export function putTable(element, look, board) {
-  const add = (parent, tag, text = "", scope = "") => {
-    const child = parent.appendChild(document.createElement(tag));
-    child.textContent = text;
-    if (scope) child.scope = scope;
-    return child;
-  };
-  const table = document.createElement("table");
-  add(table, "caption", "The board, square by square");
-  const head = add(add(table, "thead"), "tr");
-  add(head, "td");
-  board[0].forEach((_, column) => add(head, "th", `column ${column}`, "col"));
-  const body = add(table, "tbody");
-  board.forEach((values, row) => {
-    const line = add(body, "tr");
-    add(line, "th", `row ${row}`, "row");
-    values.forEach((value) => add(line, "td", pieceAt(look, value)?.name ?? "empty"));
+  const head = board[0].map((_, column) => make("th", { scope: "col" }, `column ${column}`));
+  const rows = board.map((values, row) => {
+    const cells = values.map((value) => make("td", {}, pieceAt(look, value)?.name ?? "empty"));
+    return make("tr", {}, make("th", { scope: "row" }, `row ${row}`), cells);
   });
-  element.replaceChildren(table);
+  const caption = make("caption", {}, "The board, square by square");
+  const top = make("thead", {}, make("tr", {}, make("td"), head));
+  element.replaceChildren(make("table", {}, caption, top, make("tbody", {}, rows)));
 }
 
 /** Return a drawing of a player's piece as text; "" if the pieces belong to nobody. */
@@ -104,6 +105,25 @@ export function mergeTouched(parts) {
 export function putDrawing(element, text) {
   const svg = text && new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   element.replaceChildren(...(svg ? [document.importNode(svg, true)] : []));
+}
+
+/**
+ * Let the pieces of a move arrive on a board that was drawn just now, in `ms`, unless the reader wants no motion.
+ * A piece that left a square moves along its path, above the others; pieces that were placed or taken over grow.
+ */
+export function arrive(element, touched, ms) {
+  if (!touched || !ms || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const { source = [], path = [], to = [], captured = [] } = touched;
+  const isMove = source.length > 0 && to.length === 1;
+  const at = ([row, column], by = 0) => `translate(${UNIT * column + by}px, ${UNIT * row + by}px)`;
+  for (const square of isMove ? to : [...to, ...captured]) {
+    const drawn = `.gs-piece[transform="translate(${UNIT * square[1]} ${UNIT * square[0]})"]`;
+    const piece = element.querySelector(drawn);
+    const way = path.length > 1 ? path : [source[0], square];
+    const frames = isMove ? way.map((one) => at(one)) : [at(square, UNIT / 2) + " scale(0)", at(square)];
+    if (isMove) piece?.parentElement.append(piece);
+    piece?.animate({ transform: frames }, ms);
+  }
 }
 
 function distinct(squares) {

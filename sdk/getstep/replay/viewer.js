@@ -1,7 +1,8 @@
 // The replay viewer: board, clocks, time of each turn, the bots' notes, move list, keys and links, in one element.
 // All text goes through textContent: names, reasons and notes come from contestants.
 
-import { drawBoard, drawPiece, mergeTouched, putDrawing, putScore, putTable, scoreLine } from "./board.js";
+import { arrive, drawBoard, drawPiece, make, mergeTouched } from "./board.js";
+import { putDrawing, putScore, putTable, scoreLine } from "./board.js";
 import { drawingsOf } from "./drawings.js";
 import { clocksAt, duration, estimatesOf, expand, notesAt, onTurn, tagsOf, turnText, withTexts } from "./frames.js";
 import { sound, soundButton } from "./sound.js";
@@ -23,16 +24,6 @@ const ICONS = {
   full: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
   draws: "M4 16.5V20h3.5L18 9.5 14.5 6zM15.5 5 17 3.5 20.5 7 19 8.5z",
 };
-
-/** Return a new element with properties, attributes (with a dash or known ones) and children. */
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== undefined && value !== null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
-  return element;
-}
 
 function drawing(tag, attributes) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -469,6 +460,11 @@ class Viewer {
   jump(n) {
     this.pause();
     this.show(n);
+    this.say();
+  }
+
+  /** Put the position that is shown into the address, and tell it. */
+  say() {
     this.remember();
     const noted = this.notesText(this.frames[this.at].turn);
     this.parts.live.textContent = `${this.at}. ${this.parts.now.textContent}. ${this.parts.score.textContent}${noted}`;
@@ -477,7 +473,7 @@ class Viewer {
   forward() {
     if (this.at >= this.last) return;
     this.jump(this.at);
-    this.animate(this.at + 1, STEP_MS * 4, () => this.jump(this.at));
+    this.animate(this.at + 1, STEP_MS * 4, () => this.say());
   }
 
   /** Play the last moves again. */
@@ -500,17 +496,20 @@ class Viewer {
 
   /** Show the steps of turn n in at most `ms`, then call `done`. */
   animate(n, ms, done) {
-    const count = this.calm.matches ? 0 : this.frames[n].steps.length;
+    const { steps } = this.frames[n];
+    const count = this.calm.matches ? 0 : steps.length;
     const each = Math.min(STEP_MS, ms / Math.max(1, count));
     const skip = Math.max(1, Math.ceil(20 / each)); // nobody sees more than 50 boards a second
     const next = (step) => {
       if (step >= count - 1) {
         this.show(n);
+        arrive(this.parts.board, steps.at(-1)?.touched, each);
         sound(n === this.last && Boolean(this.game.result));
         done();
         return;
       }
       this.show(n, step);
+      arrive(this.parts.board, steps[step].touched, each * skip);
       this.timer = setTimeout(() => next(step + skip), each * skip);
     };
     next(0);

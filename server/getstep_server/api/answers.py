@@ -608,11 +608,18 @@ class EventParts(Answer, frozen=True, kw_only=True):
 
 
 class RevealState(Answer, frozen=True, kw_only=True):
-    """How far a reveal is: the results shown and left, the team to look at, and the results of the latest step."""
+    """How far a reveal is: the results shown and left, the team to look at, and the results of the latest step.
+
+    ``board`` is the final board of the latest step, if that was one match with moves. ``next`` is the match of the
+    next step, whose teams are known and whose result is not, and ``next_game`` its game; both are null at the end.
+    """
 
     step: int | None
     left: int
     focus: int | None
+    board: Board | None
+    next: MatchAnswer | None
+    next_game: str | None
     by_team: dict[int, int]
     latest: list[ResultAnswer]
     count: int

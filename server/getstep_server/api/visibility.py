@@ -1,6 +1,6 @@
 """What a reader may see: the notes of bots and the error texts of their programs in a match, and the messages.
 
-All that leaves the host's machine and has turns in it goes through `visible_game`: pages, replays, downloads of a
+All that leaves the host's machine and has turns in it goes through `VisibleGame`: pages, replays, downloads of a
 team's own area, and the site. The host's own commands show everything.
 
 An opponent must not read during a match what the other bot thinks. So a team sees the notes of its own bot at once;
@@ -13,7 +13,8 @@ during a match to the host only, in a browser that has the session of the consol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from getstep.referee import FaultCode
@@ -42,7 +43,7 @@ def visible_notes(
         setting: the host's.
         over: True if the match is over, and the reader may know it.
         own: True if the reader's team has made the turn.
-        host: True if the reader is the host, see `visible_game`.
+        host: True if the reader is the host, see `VisibleGame`.
     """
     if notes is None or own:
         return notes
@@ -56,10 +57,20 @@ def public_reason(turn: Mapping[str, Any]) -> str:
     return _OWN_TEXTS.get(turn.get("fault")) or str(turn.get("detail", ""))
 
 
-def visible_game(
-    tournament: Tournament, team: int | None = None, *, error_texts: bool = False, host: bool = False
-) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """Return a function that returns a game's record as a reader may see it.
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What a reader may see of one attempt at a match, see `visible_notes`."""
+
+    setting: NotesSetting
+    over: bool
+    team: int | None
+    error_texts: bool
+    host: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleGame:
+    """A function that returns a game's record as a reader may see it.
 
     If that differs from the record, it has no hash: the hash is that of the whole record.
 
@@ -69,26 +80,36 @@ def visible_game(
         error_texts: True if the reader may see the error texts of all bots.
         host: True if the reader is certain to be the host, who may show the page to others.
     """
-    setting = tournament.contest.file.notes
 
-    def visible(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        over = _is_over(tournament, fields)
-        own_players = [player for player, entry in enumerate(fields["teams"]) if entry["id"] == team]
+    tournament: Tournament
+    team: int | None = None
+    error_texts: bool = False
+    host: bool = False
+
+    def rights(self, match: int, attempt: int) -> Rights:
+        """Return all that decides, beside a game's record, what the reader sees of the game."""
+        setting, over = self.tournament.contest.file.notes, _is_over(self.tournament, match, attempt)
+        return Rights(setting, over, self.team, self.error_texts, self.host)
+
+    def __call__(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the record with the turns as the reader may see them."""
+        rights = self.rights(fields["match"], fields["attempt"])
+        own_players = [player for player, entry in enumerate(fields["teams"]) if entry["id"] == rights.team]
 
         def seen(turn: Mapping[str, Any]) -> Mapping[str, Any]:
             own = turn.get("player") in own_players
             changed = {name: value for name, value in turn.items() if name != "notes"}
-            if "fault" in turn and not own and not error_texts:
+            if "fault" in turn and not own and not rights.error_texts:
                 changed["detail"] = public_reason(turn)
-            notes = visible_notes(turn.get("notes"), setting=setting, over=over, own=own, host=host)
+            notes = visible_notes(
+                turn.get("notes"), setting=rights.setting, over=rights.over, own=own, host=rights.host
+            )
             return changed if notes is None else {**changed, "notes": notes}
 
         turns = list(map(seen, fields["turns"]))
         if turns == fields["turns"]:
             return fields
         return {name: value for name, value in fields.items() if name != "hash"} | {"turns": turns}
-
-    return visible
 
 
 def visible_messages(tournament: Tournament, latest: int) -> list[Message]:
@@ -111,10 +132,9 @@ def visible_questions(tournament: Tournament, team: int) -> list[Question]:
     return tournament.messages.of(team)
 
 
-def _is_over(tournament: Tournament, fields: Mapping[str, Any]) -> bool:
+def _is_over(tournament: Tournament, number: int, attempt: int) -> bool:
     """Return True if this attempt at a match is over for spectators, and the match will not be played again."""
-    number = fields["match"]
     match = tournament.matches.get(number)
     if match is None:  # a friendly match has the number of its challenge, and one attempt
         return number in tournament.challenges.results
-    return (number, fields["attempt"]) in tournament.recorded and not tournament.is_open(match)
+    return (number, attempt) in tournament.recorded and not tournament.is_open(match)

@@ -6,14 +6,20 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from getstep_server.errors import UsageError
+from getstep_server.reports.kept_parts import Page
 
 _LIST = ".getstep-pages.json"
-"""The list of the files that were written, in their folder: only these are replaced or deleted next time."""
+"""The file that lists what was written, in its folder: only these files are replaced or deleted next time.
+
+It has an object with the name of each file, and its digest, size and time of modification in ns.
+"""
 
 
 def page_target(path: Path, option: str) -> Path:
@@ -56,15 +62,16 @@ def write_page(path: Path, page: str, option: str) -> None:
         raise UsageError(f"{path}: {error.strerror or error}; write it somewhere else with {option}") from error
 
 
-def write_folder(folder: Path, pages: Iterable[tuple[str, str | bytes]], option: str) -> int:
+def write_folder(folder: Path, pages: Iterable[Page], option: str) -> int:
     """Write pages into ``folder``, and delete those that an earlier call wrote and this one did not.
 
     The pages are first written to a new folder next to it. So a command that is interrupted leaves the old pages as
-    they were, and old and new pages are mixed only while files are renamed. Other files in the folder stay.
+    they were, and old and new pages are mixed only while files are renamed. Other files in the folder stay, and
+    so do pages that were written with the same digest and not changed since.
 
     Args:
         folder: exists and has been written by this function, or is empty, or does not exist.
-        pages: the relative path of each file, with its text or its bytes.
+        pages: the files.
         option: the option that names another folder, for messages.
 
     Returns:
@@ -83,39 +90,56 @@ def write_folder(folder: Path, pages: Iterable[tuple[str, str | bytes]], option:
             )
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
-        names = [_write(new, name, content) for name, content in pages]
-        _write(new, _LIST, json.dumps(names))
-        for name in [*names, _LIST]:
+        now = {page.name: _unchanged(target, before, page) or _write(new, page) for page in pages}
+        _write(new, Page(_LIST, partial(json.dumps, now)))
+        for name in [*(name for name, state in now.items() if state != before.get(name)), _LIST]:
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
             (new / name).replace(path)  # a rename, as both are on one disk: a reader never gets half of a page
-        for name in before - set(names):
+        for name in before.keys() - now.keys():
             _delete(target, name)
     except OSError as error:
         raise UsageError(f"{folder}: {error.strerror or error}; write it somewhere else with {option}") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return len(names)
+    return len(now)
 
 
-def _written(folder: Path) -> set[str] | None:
+def _written(folder: Path) -> dict[str, list[Any]] | None:
     """Return the files that an earlier call wrote into a folder; None if it has other files."""
     if not folder.exists():
-        return set()
+        return {}
     try:
-        names = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        listed = json.loads((folder / _LIST).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return None if any(folder.iterdir()) else set()
+        return None if any(folder.iterdir()) else {}
     except ValueError:
         return None
-    return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
+    return listed if isinstance(listed, dict) else None
 
 
-def _write(folder: Path, name: str, content: str | bytes) -> str:
-    path = folder / name
+def _unchanged(folder: Path, before: Mapping[str, list[Any]], page: Page) -> list[Any] | None:
+    """Return the entry of a page in the list if its file is what would be written again."""
+    state = before.get(page.name)
+    if not page.digest or state is None:
+        return None
+    try:
+        return state if state == _state(folder / page.name, page.digest) else None
+    except OSError:  # somebody has deleted it
+        return None
+
+
+def _write(folder: Path, page: Page) -> list[Any]:
+    """Write a page, and return its entry in the list."""
+    path, content = folder / page.name, page.content()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return name
+    return _state(path, page.digest)
+
+
+def _state(path: Path, digest: str) -> list[Any]:
+    stat = path.stat()
+    return [digest, stat.st_size, stat.st_mtime_ns]
 
 
 def _delete(folder: Path, name: str) -> None:

@@ -27,6 +27,15 @@ class AsWritten(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=_terminal_columns() - 2)
 
+    if sys.version_info < (3, 13):
+
+        def add_argument(self, action: argparse.Action) -> None:
+            """Make room for the names of subcommands with their indentation, as newer versions of Python do."""
+            super().add_argument(action)
+            for command in self._iter_indented_subactions(action):
+                length = self._current_indent + len(self._format_action_invocation(command))
+                self._action_max_length = max(self._action_max_length, length)
+
 
 def _terminal_columns() -> int:
     """Return what `shutil.get_terminal_size` does."""

@@ -147,7 +147,7 @@ def print_event_tables(
     for place, event in enumerate(events_named(contest, name)):
         if place:
             print()
-        print_table(table_of(event, f"{contest.name}, {event.name}"))
+        print_table(table_of(event, f"{contest.name}, {event.heading}"))
 
 
 def print_folded(line: str, *, error: bool = False) -> None:

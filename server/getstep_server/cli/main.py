@@ -194,6 +194,8 @@ _COMMANDS = {
     "report": (".report:add_report", "write one HTML page with tables, ratings and incidents"),
     "analyse": (".replay:add_analyse", "say which moves of a match gave away most"),
     "site": (".replay:add_site", "write the contest as static pages to publish"),
+    "service": (".service:add_service", "run a contest as a service of systemd"),
+    "backup": (".backup:add_backup", "copy a contest into a new folder, also while it runs"),
     "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
     "rescue": (".rescue:add_rescue", "save what is left of a contest with a damaged database"),
     "verify": (".verify:add_verify", "check the records, the matches and the standings"),
@@ -229,7 +231,8 @@ def _parser(called: str | None, names: Iterable[str]) -> argparse.ArgumentParser
         epilog=_EXAMPLES,
         formatter_class=AsWritten,
     )
-    parser.add_argument("--version", action="version", version=f"getstep-server {__version__}")
+    version = f"getstep-server {__version__}, Python {sys.version.split()[0]}"
+    parser.add_argument("--version", action="version", version=version)
     help_by_default(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for name in names:

@@ -12,9 +12,10 @@ from getstep.analysis.command import add_search, show
 from getstep.browser import open_in_browser
 from getstep.replay import Replay, replay_data, replay_page
 from getstep.text import Console
-from getstep_server.api.visibility import visible_game
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.errors import ConfigError, UsageError
+from getstep_server.reports.kept_parts import kept_parts
 from getstep_server.reports.replays import match_replays
 from getstep_server.reports.report import load_report_data
 from getstep_server.reports.site import site_pages, without_hidden
@@ -184,10 +185,14 @@ def add_site(parser: argparse.ArgumentParser) -> None:
 def _site(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     folder: Path = args.contest / "public" if args.output is None else args.output
-    with records_of(contest) as store, progress_bar("written") as progress:
+    with (
+        records_of(contest) as store,
+        progress_bar("written") as progress,
+        kept_parts(contest.folder, "site") as kept,
+    ):
         data = without_hidden(load_report_data(contest, store), contest, store)
-        seen = visible_game(data.tournament, error_texts=args.error_texts)
-        count = write_folder(folder, site_pages(data, store, seen, progress), "--output")
+        seen = VisibleGame(data.tournament, error_texts=args.error_texts)
+        count = write_folder(folder, site_pages(data, store, seen, progress, kept), "--output")
     say_notes(data.tournament.settings.notes())
     if data.frozen:
         after = shell_command("reveal", args.contest)

@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from getstep_server.api.visibility import visible_game
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.contest import load_contest
+from getstep_server.reports.kept_parts import kept_parts
 from getstep_server.reports.match_pages import Links, match_pages, shared_files
 from getstep_server.reports.report import as_html, load_report_data
 
@@ -20,7 +21,8 @@ from ._shared import progress_bar, records_of, say_host_notes
 _REPORT = """\
 Write the report: one HTML page for a browser, a phone or a printer, with the
 standings, crosstable, ratings and incidents of each event. It needs no network.
-You can write it while the contest runs, as often as you like.
+You can write it while the contest runs, as often as you like: what has not
+changed since the last time is not made again.
 
 Each result links to the replay of its match. The replays are in a folder next
 to the page, such as report_matches for report.html: keep both together. Without
@@ -56,13 +58,13 @@ def _report(args: argparse.Namespace) -> int:
             folder = path.with_name(f"{path.stem}_matches")
             home = (contest.name, f"../{quote(path.name)}")
             with progress_bar("replays written") as progress:
-                seen = visible_game(data.tournament, error_texts=True)
-                pages = chain(shared_files(), match_pages(store, data.tournament, home, seen, progress))
+                seen = VisibleGame(data.tournament, error_texts=True)
+                pages = chain(shared_files(), match_pages(store, data.tournament, data.games, home, seen, progress))
                 write_folder(folder, pages, "--output")
             played = {number for number, _ in data.tournament.recorded}
             data = replace(data, links=Links(matches=f"{folder.name}/", played=played))
-    with progress_bar("written") as progress:
-        page = as_html(data, progress)
+    with progress_bar("written") as progress, kept_parts(contest.folder, "report") as kept:
+        page = as_html(data, progress, kept)
     write_page(path, page, "--output")
     where = "" if args.no_replays else f" Its replays are in {folder.name}: keep both together."
     print(f"{path}: open it in a browser, or print it from there.{where}")

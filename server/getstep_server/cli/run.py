@@ -7,8 +7,9 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -43,6 +44,7 @@ from getstep_server.reports.progress_state import duration
 from getstep_server.reports.tables import all_tables
 from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
+from getstep_server.runtime.service_manager import ServiceManager
 from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import accept_loss, games_of, results_of, tournament_of
 from getstep_server.storage.lock import ContestLock
@@ -176,7 +178,12 @@ def _run_opened(
     bus.subscribe(progress, EXCEPT_MOVES)
     bus.subscribe(freeze_long_lived, [ContestStarted])
     listener = None if args.no_web else _page_listener(contest, progress)
-    helpers = [] if listener is None else [partial(keep_page, contest, bus, listener)]
+    helpers: list[Callable[[], Awaitable[None]]] = []
+    if listener is not None:
+        opened = replace(opened, page_port=listener.getsockname()[1])
+        helpers.append(partial(keep_page, contest, bus, listener))
+    if (manager := ServiceManager.of(bus)) is not None:
+        helpers.append(manager.run)
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
     if not args.no_announce:

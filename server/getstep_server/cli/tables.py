@@ -49,7 +49,7 @@ def _standings(args: argparse.Namespace) -> int:
             print_table(table)
         return EXIT_OK
     event = event_named(contest, args.event)
-    print_table(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.name}"))
+    print_table(standings_table(contest, event, tournament.table(event), title=f"{contest.name}, {event.heading}"))
     return EXIT_OK
 
 

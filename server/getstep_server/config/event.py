@@ -264,6 +264,11 @@ def describe_game(game: Game, options: Mapping[str, int | str]) -> str:
     return f"{game_heading(game)} ({chosen})" if chosen else game_heading(game)
 
 
+def heading_of_game(name: str) -> str:
+    """Return the title of a game that a record names, or that name if the game is not installed."""
+    return game_heading(GAMES[name]) if name in GAMES else name
+
+
 def game_heading(game: Game) -> str:
     """Return the title of a game without its origin, such as "Longest Path"."""
     return game.title.partition(" (")[0]

@@ -444,7 +444,7 @@ def _check_matches(state: State, more: int) -> None:
     for event, table in zip(contest.events, contest.file.event, strict=True):
         most = event.format.max_matches(len(event.teams) + more)
         if table.teams is None and most > MAX_MATCHES:
-            raise UsageError(f"{event.name} would have up to {most} matches, expected at most {MAX_MATCHES}")
+            raise UsageError(f"{event.heading} would have up to {most} matches, expected at most {MAX_MATCHES}")
 
 
 def _late_notes(state: State) -> Iterator[str]:
@@ -456,7 +456,7 @@ def _late_notes(state: State) -> Iterator[str]:
     contest, tournament = state.contest, state.tournament
     notes, plays = [], False
     for event, table in zip(contest.events, contest.file.event, strict=True):
-        where = f"{event.name} ({event.format.name})"
+        where = f"{event.heading} ({event.format.title})"
         if table.teams is not None:
             notes.append(f"not in {where}: contest.toml lists its teams; add the id there for the next run")
             plays = True  # by its own wish: the host may list it

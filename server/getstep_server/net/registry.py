@@ -61,6 +61,7 @@ class ConnectionRegistry:
             between its matches. It changes.
         most: the number of open connections that have not logged in.
         most_per_address: the number of those from one address.
+        page_port: of the live page; None without one.
     """
 
     def __init__(
@@ -74,11 +75,13 @@ class ConnectionRegistry:
         hosted: Mapping[int, HostedLogin | None] | None = None,
         most: int | None = None,
         most_per_address: int | None = None,
+        page_port: int | None = None,
     ) -> None:
         self.contest = contest
         self.seats = seats
         self.publish = publish
         self.hosted = {} if hosted is None else hosted
+        self.page_port = page_port
         self.login_limiter = LoginLimiter()
         self.timestamp_clock = TimestampClock()
         self.accept_throttle = LoginThrottle(self.is_playing, ACCEPT_SHARE)

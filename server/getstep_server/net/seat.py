@@ -155,6 +155,8 @@ class Seat:
         """True while the seat is taken for a friendly match, which is none of the tournament."""
         self._publish = publish
         self.was_connected = False
+        self.told_of_update = ""
+        """The client, by its name in `join`, that was told last if there is a newer one."""
         self.shared = shared or Shared()
         self.shared.seats.append(self)
         self._asked = 0

@@ -17,6 +17,7 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.text import escape_control_chars
 
+from .client_version import update_notice
 from .connection import FULL_RETRY_MS, READING, ClientConnection, PeerClosed
 from .registry import ConnectionRegistry
 from .seat import Seat, choose_seat, hosted_program
@@ -152,7 +153,23 @@ class WireConnection(ClientConnection):
             self.registry.logged_in(self, None)
             self.close(Goodbye("checked", "The login was accepted.", None))
             return
+        self._tell_of_update(seat)
         self._take_seat(seat, known=True)  # after `welcome`: in mid-match it sends the start and the question
+
+    def _tell_of_update(self, seat: Seat) -> None:
+        """Tell an old client where the new one is, once at each seat, not after each lost connection."""
+        if self.notices and seat.told_of_update != self.client:
+            seat.told_of_update = self.client
+            notice = update_notice(self.client, self._page())
+            if notice is not None:
+                self.send(notice)
+
+    def _page(self) -> str | None:
+        """Return the address of the live page on the interface by which this client came; None without a page."""
+        if self.registry.page_port is None:
+            return None
+        reached = wire.SocketAddress.of(self._sock.getsockname())
+        return f"http://{wire.SocketAddress(reached.ip, self.registry.page_port)}"
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

@@ -132,8 +132,21 @@ def parse(line: bytes) -> dict[str, Any]:
     except JsonError as error:
         raise RecordError(f"{line[:60]!r} is not JSON: {error}") from error
     if not isinstance(fields, dict) or fields.get("record") != RECORD_VERSION:
-        raise RecordError(f"{line[:60]!r}, expected a record of version {RECORD_VERSION}")
+        version = fields.get("record") if isinstance(fields, dict) else None
+        needs = needed_version(fields) if isinstance(version, int) and version > RECORD_VERSION else ""
+        raise RecordError(f"{line[:60]!r}, expected a record of version {RECORD_VERSION}{needs}")
     return fields
+
+
+def needed_version(fields: object) -> str:
+    """Return the end of an error about data of a newer version: the program that is needed.
+
+    Args:
+        fields: of a record in the data, which names the program that wrote it; anything else if there is none.
+    """
+    writer = fields.get("software") if isinstance(fields, dict) else None
+    needs = f"{writer:.64}" if isinstance(writer, str) and writer.isprintable() else "the program that wrote it"
+    return f"; it needs {needs} or a newer version, and this is {SOFTWARE}"
 
 
 def read(model: type[M], fields: Mapping[str, Any]) -> M:

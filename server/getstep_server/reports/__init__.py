@@ -11,6 +11,7 @@ __all__ = [
     "event_lines",
     "export",
     "incident_report",
+    "kept_parts",
     "live_board",
     "match_list",
     "match_pages",

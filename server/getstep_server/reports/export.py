@@ -311,7 +311,7 @@ class RatingEstimates(DataSet):
         ratings = ratings_of(self._tournament, self._event)
         # a tenth of an Elo, and a hundredth of a percent
         of_event = [*_ends(ratings.advantage, 1), *_ends(ratings.draw, 4), ratings.replicates]
-        for rank, (rating, lead) in enumerate(zip(ratings.table, ratings.leads(), strict=True), start=1):
+        for rank, (rating, lead) in enumerate(zip(ratings.table, ratings.leads, strict=True), start=1):
             name = self._tournament.contest.team_name(rating.team)
             stronger = None if lead is None else round(lead, 4)  # a hundredth of a percent, as the draws
             team = [rank, rating.team, name, rating.games, rating.group, *_ends(rating.elo, 1), stronger]

@@ -59,7 +59,7 @@ def round_orders(tournament: Tournament, event: ContestEvent, round_: int) -> Ca
     place = tournament.place
     matches = tournament.matches.values()
     numbers = [match.number for match in matches if (match.event, match.round) == (event.number, round_)]
-    title = escape_control_chars(f"{tournament.contest.name}: {event.name}")
+    title = escape_control_chars(f"{tournament.contest.name}: {event.heading}")
 
     def read(store: Store) -> str:
         """Raises: RecordError: a record does not have the form of a game's record."""

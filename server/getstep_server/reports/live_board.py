@@ -17,6 +17,7 @@ from rich.text import Text
 
 from getstep.drawing import Picture
 from getstep_server.config.contest import Contest
+from getstep_server.config.event import game_heading
 from getstep_server.events import Event, MatchCalledOff, MatchEnded, MatchStarted
 from getstep_server.json_text import decode
 from getstep_server.records.game import match_state_of
@@ -147,7 +148,7 @@ class LiveBoard:
         names = [self._contest.team_name(team) for team in replay.match.teams]
         sides = zip(replay.game.players, names, strict=True)
         lines = [
-            f"#{replay.match.number} {replay.match.game}, turn {replay.state.turns}",
+            f"#{replay.match.number} {game_heading(replay.game)}, turn {replay.state.turns}",
             *(f"{player}: {truncate_middle(name, max(8, cells - len(player) - 2))}" for player, name in sides),
             "",
             replay.last,

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
 from urllib.parse import quote
 
 from getstep.replay import SCRIPT_FILE, STYLE_FILE, replay_data, replay_page, script, style
+from getstep_server.records.game import GameRecord
 from getstep_server.records.match import Match
 from getstep_server.records.record import parse
-from getstep_server.storage.store import Store
+from getstep_server.storage.store import Store, StoredRecord
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
-from .replays import Seen, replay_of
+from .corrections import correction_facts
+from .kept_parts import Page, digest_of
+from .replays import SeenByRights, replay_of
 
 MATCHES_LINKED = 12
 """The most other matches of the same two teams that a match's page links to: a sequential test has thousands."""
@@ -60,23 +63,28 @@ class Links:
         return f"{quote(self.pairs)}{min(team, other)}-{max(team, other)}.html" if self.pairs else ""
 
 
-def shared_files() -> Iterator[tuple[str, str]]:
-    yield SCRIPT_FILE, script()
-    yield STYLE_FILE, style()
+def shared_files() -> Iterator[Page]:
+    yield Page(SCRIPT_FILE, script)
+    yield Page(STYLE_FILE, style)
 
 
 def match_pages(
     store: Store,
     tournament: Tournament,
+    games: Sequence[GameRecord],
     home: tuple[str, str],
-    seen: Seen,
+    seen: SeenByRights,
     progress: CountDone = lambda *_: None,
-) -> Iterator[tuple[str, str]]:
-    """Yield the name and the text of the page of each match on record, with all its attempts.
+) -> Iterator[Page]:
+    """Yield the page of each match on record, with all its attempts.
+
+    Its digest is that of the hashes of the match's records and of what comes from elsewhere: corrections, names in
+    the title, links, and what the reader may see. So the turns of a match are read only if its page is made.
 
     Args:
         store: the records.
         tournament: for the corrections and the names.
+        games: all games on record in this tournament, without turns.
         home: text and address of the page to go back to.
         seen: returns a record as the reader may see it, see `api.visibility`.
         progress: called with the number of records read, and of all of them.
@@ -84,9 +92,10 @@ def match_pages(
     Raises:
         RecordError: a record does not have the form of a game's record.
     """
-    pairs = _by_teams(tournament)
+    pairs, contest = _by_teams(tournament), escape_control_chars(tournament.contest.name)
     attempts = Counter(match for match, _ in tournament.recorded)
-    waiting: defaultdict[int, list[Mapping[str, Any]]] = defaultdict(list)
+    facts = {(game.match, game.attempt): tuple(correction_facts(tournament, game)) for game in games}
+    waiting: defaultdict[int, list[StoredRecord]] = defaultdict(list)
     total = attempts.total()
     progress(0, total)
     done = 0
@@ -95,22 +104,32 @@ def match_pages(
             break
         if record.number is None or record.number not in attempts:
             continue
-        games = waiting[record.number]
-        games.append(seen(parse(record.line)))
+        waiting[record.number].append(record)
         done += 1
-        if len(games) == attempts[record.number]:
+        if len(waiting[record.number]) == attempts[record.number]:
             match = tournament.matches[record.number]
-            links = [home, *_other_matches(tournament, match, pairs)]
             # `pop`: the turns of a match stay in memory only until its last attempt was read.
-            yield f"{match.number}.html", _page(waiting.pop(match.number), tournament, match, links)
+            records = waiting.pop(match.number)
+            title = f"Match {match.number}: {_versus(tournament, match)} – {contest}"
+            links = [home, *_other_matches(tournament, match, pairs)]
+            read = [
+                (one.hash, seen.rights(match.number, number), facts.get((match.number, number)))
+                for one in records
+                for number in [one.attempt or 0]
+            ]
+            make = partial(_page, records, tournament, seen, title, links)
+            yield Page(f"{match.number}.html", make, digest_of(title, links, read))
         progress(done, total)
 
 
 def _page(
-    games: list[Mapping[str, Any]], tournament: Tournament, match: Match, links: list[tuple[str, str]]
+    records: Sequence[StoredRecord],
+    tournament: Tournament,
+    seen: SeenByRights,
+    title: str,
+    links: Sequence[tuple[str, str]],
 ) -> str:
-    replays = [replay_of(game, tournament) for game in games]
-    title = f"Match {match.number}: {_versus(tournament, match)} – {escape_control_chars(tournament.contest.name)}"
+    replays = [replay_of(seen(parse(record.line)), tournament) for record in records]
     return replay_page(replay_data(replays, title=title, links=links), assets="")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from getstep_engines import GAMES, Game
 from getstep_engines.look import coordinates
+from getstep_server.config.event import heading_of_game
 from getstep_server.json_text import encode
 from getstep_server.records.game import GameRecord
 from getstep_server.records.reasons import VOID_REASONS, Reason
@@ -85,7 +86,7 @@ def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iter
     yield "match", f"{game.match}, attempt {game.attempt}"
     yield "round", f"{game.round}, pairing {game.pairing}, leg {game.leg}"
     options = "".join(f", {name} {value}" for name, value in game.options.items())
-    yield "game", f"{game.game}{options}"
+    yield "game", f"{heading_of_game(game.game)}{options}"
     for place, team, player, program in zip(
         ("first", "second"), game.teams, players, programs_of(game), strict=True
     ):

@@ -16,7 +16,7 @@ def ratings_table(tournament: Tournament, event: ContestEvent, *, title: str | N
     """Return an event's ratings, their intervals, and which neighbours are not separable."""
     names = {row.team: name_with_status(tournament.contest, row) for row in tournament.table(event)}
     ratings = ratings_of(tournament, event)
-    table, leads = ratings.table, ratings.leads()
+    table, leads = ratings.table, ratings.leads
     columns = [
         Column("#", [str(rank) for rank in range(1, len(table) + 1)]),
         Column("team", [names[rating.team] for rating in table], names=True, justify="left"),
@@ -37,7 +37,7 @@ def likelihood_text(value: float) -> str:
 def _marks(ratings: Ratings) -> list[str]:
     """Return a mark for each team that cannot be told from the next one."""
     marks = []
-    for place, lead in enumerate(ratings.leads()):
+    for place, lead in enumerate(ratings.leads):
         if lead is not None:
             marks.append("not separable" if UNSURE[0] < lead < UNSURE[1] else "")
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from getstep.referee import UNANSWERED, Clocks, EndCode
 from getstep.replay import Replay, ReplayTurn
@@ -48,6 +48,15 @@ _NOT_OVER: dict[str, Any] = {
 
 Seen: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Returns a game's record as the reader of a page may see it, see `api.visibility`."""
+
+
+class SeenByRights(Protocol):
+    """A `Seen` that can say on what it depends."""
+
+    def __call__(self, fields: Mapping[str, Any], /) -> Mapping[str, Any]: ...
+
+    def rights(self, match: int, attempt: int) -> object:
+        """Return all that decides, beside a game's record, what the reader sees of the game."""
 
 
 def match_replays(

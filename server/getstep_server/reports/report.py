@@ -2,6 +2,9 @@
 
 It links to other pages only if these are written as well (`Links`).
 
+Most of the time goes into the ratings of an event, and into the HTML of its tables. Both are `KeptParts`: a report
+that is made again costs the reading of the records, and the events that have changed.
+
 It depends on the records and the contest's files only, and the same records make the same bytes. So it does not
 contain the time at which it was made. Names and all other text from outside go through `escape_control_chars` and
 then through the template's escaping. Both happen in one place, the environment that renders the page.
@@ -13,12 +16,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
-from typing import Any
+from functools import cache, partial
+from itertools import count, repeat
+from typing import Any, TypeAlias
 
 from jinja2 import Environment
 from msgspec import structs
 
+from getstep_engines import Player
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, describe_event
 from getstep_server.incident import IncidentRow
@@ -30,10 +35,11 @@ from getstep_server.records.result import PLAYERS, Result
 from getstep_server.storage.store import Store
 from getstep_server.tournament.combined import Combined, as_shown
 from getstep_server.tournament.crosstable import Crosstable
-from getstep_server.tournament.ratings import UNSURE, Ratings, rate, ratings_of, tally_of
+from getstep_server.tournament.ratings import UNSURE, Ratings, largest_group, ratings_of
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
+from .kept_parts import KeptParts
 from .match_list import HINTS, match_list
 from .match_pages import Links
 from .plots import COLOURS, WIDTH, HistoryPlot, Rated, RatingHistory, RatingsPlot, history_plot, ratings_plot
@@ -58,6 +64,9 @@ FITS, FITS_OF_MANY = 40, 12
 PLOTTED_TEAMS = 40
 """The most teams in the plot of ratings over time, the highest rated ones: more lines cannot be told apart."""
 
+_Game: TypeAlias = tuple[int, int, Player | None, bool]
+"""A result as ratings read it: first and second team, the winner, and whether it had a turn."""
+
 Progress = Callable[[int, int], None]
 Step = Callable[[], None]
 
@@ -76,8 +85,18 @@ class Grid:
     hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def rows(self) -> list[tuple[str, ...]]:
-        return list(zip(*(column.cells for column in self.columns), strict=True))
+    def rows(self) -> list[tuple[tuple[Column, str, str], ...]]:
+        """The cells of each row, with their columns and addresses."""
+        columns = [
+            [(column, cell, link) for cell, link in zip(column.cells, column.links or repeat(""))]  # noqa: B905 - without links there is no end of ""
+            for column in self.columns
+        ]
+        return list(zip(*columns, strict=True))
+
+    @property
+    def header(self) -> Column | None:
+        """The column that names the rows."""
+        return next((column for column in self.columns if column.names), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +131,7 @@ class Plots:
 
 @dataclass(frozen=True, slots=True)
 class EventPart:
-    """One event; a part without content is None."""
+    """One event without its ratings; a part without content is None."""
 
     key: str
     name: str
@@ -120,7 +139,6 @@ class EventPart:
     played: str
     standings: Grid
     crosstable: CrosstableGrid | None
-    plots: Plots | None
     endings: Grid | None
     faults_table: Grid | None
     matches: Grid | None
@@ -128,13 +146,22 @@ class EventPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EventHtml:
+    """One event with its heading, and its place in the page."""
+
+    key: str
+    name: str
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
     name: str
     facts: Sequence[tuple[str, str]]
     decisions: Grid | None
     programs: Grid | None
     combined: Grid | None
-    events: Sequence[EventPart]
+    events: Sequence[EventHtml]
     incidents: Grid | None
 
 
@@ -174,28 +201,30 @@ def _game(fields: Mapping[str, Any]) -> GameRecord:
         raise RecordError(f"a record of match {fields.get('match')!r:.20}: {error}") from error
 
 
-def as_html(data: ReportData, progress: Progress = lambda *_: None) -> str:
+def as_html(data: ReportData, progress: Progress = lambda *_: None, kept: KeptParts | None = None) -> str:
     """Return the report as an html page that needs no other file.
 
     Args:
         data: from `load_report_data`, with the ``links`` to the other pages.
         progress: called with the number of steps done and the number of all steps.
+        kept: the parts of an earlier report; None makes all of them.
     """
-    return environment().get_template("report.html.j2").render(page=_page(data, progress))
+    return environment().get_template("report.html.j2").render(page=_page(data, progress, kept or KeptParts()))
 
 
+@cache
 def environment() -> Environment:
     made = template_environment("getstep_server.reports")
     made.globals.update(most=CROSSTABLE_TEAMS, plot_width=WIDTH, colours=COLOURS)
     return made
 
 
-def _page(data: ReportData, progress: Progress) -> Page:
+def _page(data: ReportData, progress: Progress, kept: KeptParts) -> ReportPage:
     tables, programs = data.tournament.tables(), programs_table(data.contest, data.games, data.links.programs)
     parts = []
     for event, step in _steps(data, progress):
-        parts.append(_event_part(data, event, tables.events[event.number], step))
-    return Page(
+        parts.append(_event_html(data, event, tables.events[event.number], step, kept))
+    return ReportPage(
         name=data.contest.name,
         facts=list(_facts(data)),
         decisions=_decisions(data),
@@ -242,9 +271,23 @@ def _minute(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
-def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing], step: Step) -> EventPart:
-    key = f"event-{event.number}"
+def _event_html(
+    data: ReportData, event: ContestEvent, rows: Sequence[Standing], step: Step, kept: KeptParts
+) -> EventHtml:
     results = [result for result in data.tournament.results if result.match.event == event.number]
+    part = _event_part(data, event, rows, results)
+    ratings = _ratings_html(data, event, rows, results, step, kept)
+
+    def make() -> str:
+        return environment().get_template("event.html.j2").render(event=part, ratings=ratings)
+
+    return EventHtml(part.key, part.name, kept.html((part, ratings), make))
+
+
+def _event_part(
+    data: ReportData, event: ContestEvent, rows: Sequence[Standing], results: Sequence[Result]
+) -> EventPart:
+    key = f"event-{event.number}"
     games = [game for game in data.games if game.event == event.number]
     return EventPart(
         key=key,
@@ -255,7 +298,6 @@ def _event_part(data: ReportData, event: ContestEvent, rows: Sequence[Standing],
             _grid(f"{key}-standings", "Standings", standings_table(data.contest, event, rows)), rows, data
         ),
         crosstable=_crosstable(data, event, rows, results) if len(rows) <= CROSSTABLE_TEAMS else None,
-        plots=_plots(data, event, results, key, step) if results else None,
         endings=_endings(results, key) if results else None,
         faults_table=_faults_table(data.contest, results, games, key),
         matches=_match_list(data, event, key),
@@ -426,16 +468,38 @@ def _legs(legs: Sequence[str], numbers: Sequence[int]) -> str:
 # --- ratings ----------------------------------------------------------------------------------------------------
 
 
-def _plots(data: ReportData, event: ContestEvent, results: Sequence[Result], key: str, step: Step) -> Plots | None:
+def _ratings_html(
+    data: ReportData,
+    event: ContestEvent,
+    rows: Sequence[Standing],
+    results: Sequence[Result],
+    step: Step,
+    kept: KeptParts,
+) -> str:
+    """Return the ratings of an event; "" if no team has one."""
+    contest = data.contest
+    teams = sorted((row.team, contest.team_name(row.team), name_with_status(contest, row)) for row in rows)
+    games = [(*result.match.teams, result.winner, result.turns > 0) for result in results]
+
+    def make() -> str:
+        plots = _plots(data, event, games, step, kept)
+        return environment().get_template("ratings.html.j2").render(ratings=plots) if plots else ""
+
+    return kept.html((event.number, event.heading, contest.file.contest.seed, teams, games), make)
+
+
+def _plots(
+    data: ReportData, event: ContestEvent, games: Sequence[_Game], step: Step, kept: KeptParts
+) -> Plots | None:
     ratings = ratings_of(data.tournament, event)
     rows = list(_rated(data.contest, ratings))
     if not rows:
         return None
     step()
-    histories = _histories(data.contest, ratings, results, step)
+    histories = _histories(data.contest, ratings, games, step, kept)
     title = f"{event.heading}: ratings"
     return Plots(
-        table=_grid(f"{key}-ratings", "Ratings", ratings_table(data.tournament, event)),
+        table=_grid(f"event-{event.number}-ratings", "Ratings", ratings_table(data.tournament, event)),
         ratings=ratings_plot(rows, label=title),
         history=_history_plot(histories, f"{title} over time"),
         history_note=f"The {PLOTTED_TEAMS} highest rated of {len(histories)} teams."
@@ -446,39 +510,46 @@ def _plots(data: ReportData, event: ContestEvent, results: Sequence[Result], key
 
 def _rated(contest: Contest, ratings: Ratings) -> Iterator[Rated]:
     """Yield the teams with a rating, each with the likelihood that it is stronger than the next one, if known."""
-    for rating, lead in zip(ratings.table, ratings.leads(), strict=True):
+    for rating, lead in zip(ratings.table, ratings.leads, strict=True):
         if rating.elo is not None:
             unsure = lead is not None and UNSURE[0] < lead < UNSURE[1]
             yield Rated(contest.team_name(rating.team), rating.elo, lead, separable=not unsure)
 
 
-def _histories(contest: Contest, ratings: Ratings, results: Sequence[Result], step: Step) -> list[RatingHistory]:
+def _histories(
+    contest: Contest, ratings: Ratings, games: Sequence[_Game], step: Step, kept: KeptParts
+) -> list[RatingHistory]:
     """Return the ratings over time, the team with the highest final rating first.
 
     A fit is used as soon as matches connect more than half of the teams, and only for those teams. 0 is the mean
     of the group, and the mean of a few teams that have only played each other says nothing about the others.
     """
-    rated = [rating.team for rating in ratings.table if rating.elo is not None]
-    histories: dict[int, list[tuple[int, float]]] = {team: [] for team in rated}
-    fits = _fits(len(ratings.table))
-    # A set: with fewer results than fits, the same number of matches would be fitted several times.
-    for played in sorted({len(results) * part // fits for part in range(1, fits + 1)}):
-        for team, elo in _connected(rate(tally_of(rated, results[:played]), replicates=0), len(rated)):
+    histories: dict[int, list[tuple[int, float]]] = {
+        rating.team: [] for rating in ratings.table if rating.elo is not None
+    }
+    for played in _sampled(len(games), _fits(len(ratings.table))):
+        counted = [(first, second, winner) for first, second, winner, has_turns in games[:played] if has_turns]
+        group = kept.fit(counted, partial(largest_group, counted))
+        for team, elo in group if 2 * len(group) > len(histories) else ():
             histories[team].append((played, elo))
         step()
     return [RatingHistory(contest.team_name(team), tuple(points)) for team, points in histories.items() if points]
 
 
+def _sampled(matches: int, most: int) -> list[int]:
+    """Return after how many matches the ratings are drawn, at most ``most`` times: after all, and each so many.
+
+    The number of matches between two of them doubles as the contest goes on. So most of the fits of an earlier
+    report are those of this one.
+    """
+    every = 1
+    while every * most < matches:
+        every *= 2
+    return [*range(every, matches, every), matches]
+
+
 def _fits(teams: int) -> int:
     return FITS if teams <= MANY_TEAMS else FITS_OF_MANY
-
-
-def _connected(ratings: Ratings, teams: int) -> list[tuple[int, float]]:
-    """Return team and rating of the group that has more than half of the ``teams``; [] if there is none."""
-    groups = Counter(rating.group for rating in ratings.table if rating.elo is not None)
-    ((group, size),) = groups.most_common(1) or [(-1, 0)]  # -1 is the number of no group
-    members = (rating for rating in ratings.table if rating.group == group and 2 * size > teams)
-    return [(rating.team, rating.elo.value) for rating in members if rating.elo is not None]
 
 
 def _history_plot(histories: Sequence[RatingHistory], label: str) -> HistoryPlot | None:

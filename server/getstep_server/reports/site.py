@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 
 from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
@@ -15,11 +17,12 @@ from getstep_server.tournament.combined import as_shown
 from getstep_server.tournament.standings import Standing
 from getstep_server.tournament.tournament import Tournament
 
+from .kept_parts import KeptParts, Page, digest_of
 from .linkage_orders import order_files, order_texts
 from .match_list import HINTS, match_list
 from .match_pages import CountDone, Links, match_pages, shared_files
 from .programs import PROGRAMS, published_files
-from .replays import Seen
+from .replays import SeenByRights
 from .report import Grid, ReportData, as_html, environment
 from .tables import points_column, rank_text
 from .team_pair import PARTS, PARTS_HINT, pair_events
@@ -43,33 +46,42 @@ class TeamSitePage:
 
 
 def site_pages(
-    data: ReportData, store: Store, seen: Seen, progress: CountDone = lambda *_: None
-) -> Iterator[tuple[str, str | bytes]]:
-    """Yield the name and the content of each file of a contest's site.
+    data: ReportData,
+    store: Store,
+    seen: SeenByRights,
+    progress: CountDone = lambda *_: None,
+    kept: KeptParts | None = None,
+) -> Iterator[Page]:
+    """Yield each file of a contest's site.
 
     Args:
         data: from `load_report_data`.
         store: the records.
         seen: returns a record as spectators may see it, see `api.visibility`.
         progress: called with the number of steps done and of all steps; a step is a match, or a fit of ratings.
+        kept: the parts of the front page that was made before; None makes all of them.
     """
     played = {number for number, _ in data.tournament.recorded}
     programs = published_files(data.contest, data.tournament.decisions)
     links = Links(MATCHES, TEAMS, played, order_files(data.tournament), programs, PAIRS)
-    yield "index.html", as_html(replace(data, links=links))
-    yield from order_texts(data.tournament, store)
+    yield Page("index.html", partial(as_html, replace(data, links=links), kept=kept))
+    for name, text in order_texts(data.tournament, store):
+        yield Page(name, partial(str, text))
     for path in programs.values():
-        yield f"{PROGRAMS}{path.name}", path.read_bytes()
+        yield Page(f"{PROGRAMS}{path.name}", path.read_bytes)
     from_team_page = Links(f"../{MATCHES}", "./", played, pairs=f"../{PAIRS}")
     for team in sorted({*data.contest.teams, *data.contest.former_names}):
-        yield f"{TEAMS}{team}.html", _team_page(data, team, replace(from_team_page, pairs_of=team))
+        yield _page(f"{TEAMS}{team}.html", _team_page(data, team, replace(from_team_page, pairs_of=team)))
     for (team, other), page in _pair_pages(data, store, seen, Links(f"../{MATCHES}", f"../{TEAMS}", played)):
-        yield f"{PAIRS}{team}-{other}.html", page
+        yield _page(f"{PAIRS}{team}-{other}.html", page)
     home = (data.contest.name, "../index.html")
-    for name, text in shared_files():
-        yield f"{MATCHES}{name}", text
-    for name, text in match_pages(store, data.tournament, home, seen, progress):
-        yield f"{MATCHES}{name}", text
+    matches = match_pages(store, data.tournament, data.games, home, seen, progress)
+    for file in chain(shared_files(), matches):
+        yield replace(file, name=f"{MATCHES}{file.name}")
+
+
+def _page(name: str, page: TeamSitePage) -> Page:
+    return Page(name, partial(environment().get_template("team.html.j2").render, page=page), digest_of(page))
 
 
 def without_hidden(data: ReportData, contest: Contest, store: Store) -> ReportData:
@@ -97,17 +109,18 @@ def without_hidden(data: ReportData, contest: Contest, store: Store) -> ReportDa
     )
 
 
-def _team_page(data: ReportData, team: int, links: Links) -> str:
-    page = TeamSitePage(
+def _team_page(data: ReportData, team: int, links: Links) -> TeamSitePage:
+    return TeamSitePage(
         name=data.contest.team_name(team),
         contest=data.contest.name,
         home="../index.html",
         events=list(_events(data, team, links)),
     )
-    return environment().get_template("team.html.j2").render(page=page)
 
 
-def _pair_pages(data: ReportData, store: Store, seen: Seen, links: Links) -> Iterator[tuple[tuple[int, int], str]]:
+def _pair_pages(
+    data: ReportData, store: Store, seen: SeenByRights, links: Links
+) -> Iterator[tuple[tuple[int, int], TeamSitePage]]:
     """Yield the page of each two teams with a match that is over, by their ids, the lower one first."""
     tournament = data.tournament
     pairs: dict[tuple[int, int], list[Match]] = {}
@@ -126,8 +139,7 @@ def _pair_pages(data: ReportData, store: Store, seen: Seen, links: Links) -> Ite
         ]
         if events:
             name = " – ".join(map(data.contest.team_name, teams))
-            page = TeamSitePage(name=name, contest=data.contest.name, home="../index.html", events=events)
-            yield teams, environment().get_template("team.html.j2").render(page=page)
+            yield teams, TeamSitePage(name=name, contest=data.contest.name, home="../index.html", events=events)
 
 
 def _events(data: ReportData, team: int, links: Links) -> Iterator[TeamEvent]:

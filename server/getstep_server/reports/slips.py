@@ -16,7 +16,7 @@ from getstep_server.addresses import reachable_host
 from getstep_server.config.contest import Contest, Team, contest_path
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash
-from getstep_server.config.event import ContestEvent
+from getstep_server.config.event import ContestEvent, game_heading
 from getstep_server.errors import ConfigError
 
 from .qr_code import qr_code_svg
@@ -268,7 +268,8 @@ def _qr_figure(address: str) -> str:
 
 def _games(contest: Contest, team: Team) -> str:
     """Return the games of a team with their time limits, as many as fit."""
-    games = list(dict.fromkeys(f"{event.game.name}, {event.time_control}" for event in _events(contest, team)))
+    events = _events(contest, team)
+    games = list(dict.fromkeys(f"{game_heading(event.game)}, {event.time_control}" for event in events))
     more = [f"{len(games) - _SHOWN_EVENTS} more"] if len(games) > _SHOWN_EVENTS else []
     return "; ".join([*games[:_SHOWN_EVENTS], *more])
 

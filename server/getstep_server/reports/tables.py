@@ -36,7 +36,7 @@ def all_tables(contest: Contest, tables: Tables, *, title: str) -> list[TextTabl
     """
     if not tables.combined:
         return [standings_table(contest, contest.events[0], tables.events[1], title=title)]
-    titles = [f"\n{event.number}. {event.name}" for event in contest.events]
+    titles = [f"\n{event.number}. {event.heading}" for event in contest.events]
     titles[0] = f"{title}{titles[0]}"
     found = [
         standings_table(contest, event, tables.events[event.number], title=over)

@@ -18,6 +18,7 @@ from getstep.referee import MatchState
 from getstep.wire import checked_notes
 from getstep_engines import GAMES, Game, Player, State
 from getstep_engines.look import coordinates
+from getstep_server.config.event import heading_of_game
 from getstep_server.records.game import GameRecord, IncidentEntry, match_state_of, validate_game
 from getstep_server.records.record import RecordError
 from getstep_server.records.replay import steps
@@ -227,10 +228,11 @@ def head_line(transcript: Transcript, cells: int | None = None) -> str:
     """Return the names of the game and of its teams in one line, with long names cut to fit ``cells``."""
     game, players = transcript.game, transcript.players
     first, second = (team.name for team in game.teams)
+    title = heading_of_game(game.game)
     if cells is not None:
-        room = cells - cell_len(f"match {game.match}:  ({players[0]}) –  ({players[1]}), {game.game}")
+        room = cells - cell_len(f"match {game.match}:  ({players[0]}) –  ({players[1]}), {title}")
         first, second = name_beside(first, second, room), name_beside(second, first, room)
-    return f"match {game.match}: {first} ({players[0]}) – {second} ({players[1]}), {game.game}"
+    return f"match {game.match}: {first} ({players[0]}) – {second} ({players[1]}), {title}"
 
 
 def frames(transcript: Transcript) -> list[Frame]:

@@ -86,11 +86,15 @@ def freeze_long_lived(_: Event) -> None:
 
 @dataclass(frozen=True)
 class OpenContest:
-    """A contest that this process may run: no other server can, and its records are read."""
+    """A contest that this process may run: no other server can, and its records are read.
+
+    ``page_port`` is the port of its live page, None without one.
+    """
 
     contest: Contest
     store: Store
     tournament: Tournament
+    page_port: int | None = None
 
 
 @contextmanager
@@ -166,7 +170,15 @@ async def run_opened(
         begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
         seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
         roster = Roster(contest, tournament, seats, bus, hosted.seat_publish)
-        registry = ConnectionRegistry(contest, seats, bus.publish, seen_before, sheets.batch, hosted=hosted.logins)
+        registry = ConnectionRegistry(
+            contest,
+            seats,
+            bus.publish,
+            seen_before,
+            sheets.batch,
+            hosted=hosted.logins,
+            page_port=opened.page_port,
+        )
         begun_before = bool(tournament.recorded or unfinished)
         gather = not when.now and when.at is None
         judges = JudgeProcesses(contest, hosted, sheets, scheduler, bus.publish)

@@ -6,10 +6,19 @@ All functions of a `Database` are called in one thread, and block it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import Enum
 from typing import Protocol, TypeAlias
 
 from getstep_server.config.database_address import DatabaseAddress, PostgresAddress
+from getstep_server.json_text import JsonError, decode
+from getstep_server.records.record import needed_version
+
+SCHEMA_VERSION = 1
+"""The version of the tables.
+
+A newer one keeps the columns `place` and `head` of `records`: an earlier program reads there what is needed.
+"""
 
 RecordRow: TypeAlias = tuple[
     int, int | None, int | None, int | None, int | None, int | None, bytes, bytes, bytes, bytes
@@ -30,6 +39,23 @@ class StoreError(Exception):
     Unlike `JournalError`, it is not about the journal of running matches. A `DatabaseError` is about one read or
     write, and the next one may succeed.
     """
+
+
+def other_schema(place: object, schema: int, head: str | None) -> StoreError:
+    """Return the error for a database of another version.
+
+    Args:
+        place: the database.
+        schema: the version of its tables.
+        head: the newest record in it; None if it cannot be read.
+    """
+    made = f"{place}: made by another version (schema {schema}, expected {SCHEMA_VERSION})"
+    if schema < SCHEMA_VERSION:
+        return StoreError(made)
+    fields: object = None
+    with suppress(JsonError):
+        fields = decode((head or "").encode())
+    return StoreError(made + needed_version(fields))
 
 
 class ServerAwayError(StoreError):

@@ -34,16 +34,17 @@ from getstep_server.limits import DATABASE_CONNECT_SECONDS, DATABASE_DOUBT_SECON
 from getstep_server.records.record import FIRST
 
 from .database import (
+    SCHEMA_VERSION,
     DatabaseError,
     DatabaseProblem,
     IncidentColumns,
     RecordRow,
     ServerAwayError,
     StoreError,
+    other_schema,
 )
 from .lock import in_use
 
-SCHEMA_VERSION = 1
 _TABLES = """
 CREATE TABLE records (
     place bigint PRIMARY KEY,
@@ -145,9 +146,13 @@ class PostgresDatabase:
 
     def _check_version(self) -> None:
         version = _version(self._connection, self._address.schema)
+        if version is None:
+            raise StoreError(f"{self._address}: no contest in it")
         if version != SCHEMA_VERSION:
-            made = f"made by another version (schema {version}, expected {SCHEMA_VERSION})"
-            raise StoreError(f"{self._address}: {'no contest in it' if version is None else made}")
+            row = None
+            with contextlib.suppress(psycopg.Error):  # other tables
+                row = self._connection.execute("SELECT head FROM records ORDER BY place DESC LIMIT 1").fetchone()
+            raise other_schema(self._address, version, str(row[0]) if row else None)
 
     def _open(self) -> psycopg.Connection[Any]:
         """Return the connection, a new one if the last was lost outside a transaction.

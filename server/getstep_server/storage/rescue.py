@@ -363,7 +363,7 @@ class _Chain:
             return  # the settings come first
         for event in self.tournament.contest.events:
             if (fields := self._computed(event.number, self.tournament)) is not None:
-                yield fields, f"pairings of {event.name}, computed again, as all later matches need them"
+                yield fields, f"pairings of {event.heading}, computed again, as all later matches need them"
         if (fields := self._from_games()) is not None:
             yield fields, "pairings, from the later matches"
 
@@ -436,7 +436,7 @@ class _Chain:
         for event in self.tournament.contest.events:
             fields = self._computed(event.number, self.tournament)
             if fields is not None:
-                self._add(Record({**fields, INSTEAD_OF: None}), f"pairings of {event.name}, computed again")
+                self._add(Record({**fields, INSTEAD_OF: None}), f"pairings of {event.heading}, computed again")
 
     def _log_confirms(self) -> bool:
         """Return True if the first pairings, computed again, have matches of the log, and none that it denies."""

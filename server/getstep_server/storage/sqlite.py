@@ -10,9 +10,17 @@ from pathlib import Path
 
 from getstep_server.file_lock import lock_byte
 
-from .database import DatabaseError, DatabaseProblem, IncidentColumns, RecordRow, StoreError, damaged
+from .database import (
+    SCHEMA_VERSION,
+    DatabaseError,
+    DatabaseProblem,
+    IncidentColumns,
+    RecordRow,
+    StoreError,
+    damaged,
+    other_schema,
+)
 
-SCHEMA_VERSION = 1
 _SCHEMA = """
 CREATE TABLE records (
     place INTEGER PRIMARY KEY,
@@ -309,7 +317,10 @@ def _is_empty(path: Path, database: sqlite3.Connection) -> bool:
     """
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if version not in (0, SCHEMA_VERSION):
-        raise StoreError(f"{path}: made by another version (schema {version}, expected {SCHEMA_VERSION})")
+        head = None
+        with contextlib.suppress(sqlite3.Error, TypeError):  # other tables, or no record in them
+            (head,) = database.execute("SELECT head FROM records ORDER BY place DESC LIMIT 1").fetchone()
+        raise other_schema(path, version, head if isinstance(head, str) else None)
     return bool(version == 0)
 
 

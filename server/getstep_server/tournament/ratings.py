@@ -166,8 +166,9 @@ class Ratings:
         strengths = [0.0 if rating.elo is None else rating.elo.value / ELO for rating in self.table]
         return Superiority(self.results, np.array(strengths))
 
-    def leads(self) -> list[float | None]:
-        """Return for each row of the table the probability that its team is stronger than the next.
+    @cached_property
+    def leads(self) -> Sequence[float | None]:
+        """For each row of the table, the probability that its team is stronger than the next.
 
         None for the last row, and where nothing compares the two.
         """
@@ -212,6 +213,24 @@ def rate(tally: Tally, *, replicates: int = REPLICATES, seed: int = 0) -> Rating
         triples[-2, 1:] = _around(2 * point[-2] - again[:, -2].mean(), again[:, -2].std())
         triples[-1] = model.conditional_draw(seen, point)
     return replace(_in_elo(tally, model, triples), replicates=replicates)
+
+
+def largest_group(games: Sequence[tuple[int, int, Player | None]]) -> list[tuple[int, float]]:
+    """Return teams and Elo of the largest group that games connect, as `rate` has them, without intervals.
+
+    Args:
+        games: first team, second team and winner of each.
+    """
+    if not games:
+        return []
+    tally = Tally(sorted({team for first, second, _ in games for team in (first, second)}))
+    for game in games:
+        tally.add(*game)
+    results = tally.results
+    model = Model(results.sum(0), _prior(results))
+    elos = (ELO * model.fit(sums(results[None]))[0, :-2]).tolist()
+    members = model.together[model.together.sum(0).argmax()].tolist()
+    return [(team, elo) for team, elo, is_member in zip(tally.teams, elos, members, strict=True) if is_member]
 
 
 def replicates_for(teams: int) -> int:

@@ -113,15 +113,17 @@ class Reveal:
         hidden = self.hidden_by_team
         return next((row.team for row in reversed(self.rows) if hidden[row.team]), None)  # from the last place up
 
+    def next_match(self) -> Match | None:
+        """Return the match whose result is revealed next; None if nothing is hidden."""
+        team = self.next_team()
+        matches = (match for match in self._shown_hidden() if team in match.teams)
+        return min(matches, key=lambda match: match.number, default=None)
+
     def step(self) -> Match | None:
         """Reveal the next result, and return its match; None if nothing is hidden."""
-        team = self.next_team()
-        if team is None:
-            return None
-        match = min(
-            (match for match in self._shown_hidden() if team in match.teams), key=lambda match: match.number
-        )
-        self._reveal([match])
+        match = self.next_match()
+        if match is not None:
+            self._reveal([match])
         return match
 
     def step_team(self) -> list[Match]:

@@ -48,7 +48,7 @@ from getstep_server.api.build import (
     event_standings,
     team_totals,
 )
-from getstep_server.api.visibility import visible_game
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.event import ContestEvent
 from getstep_server.limits import API_PAGE_ITEMS, API_SCANNED_MATCHES
 from getstep_server.records.record import parse
@@ -306,7 +306,7 @@ class Api:
         last = self.feed.whole.frozen_at
 
         def read() -> Response:
-            seen = visible_game(tournament, host=host)
+            seen = VisibleGame(tournament, host=host)
             replays = match_replays(store, number, running, tournament, seen, last)
             if not replays:
                 raise Refused(404, "nothing of this match was played, or its result is hidden")

@@ -16,7 +16,7 @@ from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
 from getstep_server.addresses import lan_address
 from getstep_server.api.answers import HostHealth, NoticesParts
-from getstep_server.api.visibility import visible_game
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.reports.linkage_orders import order_files, round_orders
@@ -360,7 +360,7 @@ class App:
                 title=" – ".join(names),
                 teams=list(zip((team, other), names, strict=True)),
                 hidden=hidden,
-                pair_events=pair_events(tournament, store, team, matches, links, last, visible_game(tournament)),
+                pair_events=pair_events(tournament, store, team, matches, links, last, VisibleGame(tournament)),
                 parts_hint=PARTS_HINT,
             )
 

@@ -10,7 +10,8 @@ journal while its match is played, and from the match's record later. So a token
 or of the server, and nothing is lost or told twice. A slow reader costs no memory: it is closed, and comes back
 with its token.
 
-*Shared batches.* `EventLog.run` notes every FEED_SECONDS how far the contest is. All readers at one position wait
+*Shared batches.* `EventLog.run` notes every FEED_SECONDS how far the contest is, and like a topic less often if the
+page needs much processor time (`rest_of_crowd`). All readers at one position wait
 for the next note, and then get the same bytes, which the first of them makes. A reader that is behind gets batches
 of at most FEED_EVENTS, with a rest after each that is made for it alone.
 
@@ -25,6 +26,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -57,7 +59,7 @@ from .details import turn_answer
 from .feed import Feed
 from .http import Send
 from .live import LiveMatch
-from .topics import encode
+from .topics import encode, rest_of_crowd
 
 _TOKEN = re.compile(r"(0|[1-9][0-9]{0,9})((?:\.[0-9]{1,9}-[0-9]{1,9}-[0-9]{1,9})*)")
 
@@ -68,15 +70,16 @@ REST_SECONDS = 0.05
 """The rest after a batch that was made for a reader that is behind: to make one takes 5 ms."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Position:
     """How far a reader is: the place of a record, and the turns told of each match and attempt after it."""
 
     place: int = 0
     turns: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
-    @property
+    @cached_property  # hundreds of readers are at one position, and each asks for its token three times
     def token(self) -> str:
+        """The text of this position."""
         started = "".join(f".{match}-{attempt}-{n}" for (match, attempt), n in sorted(self.turns.items()))
         return f"{self.place}{started}"
 
@@ -116,9 +119,12 @@ class EventLog:
 
     async def run(self) -> None:
         """Note how far the contest is until cancelled, and wake the readers."""
+        rest, busy_at = FEED_SECONDS, time.thread_time()
         while True:
-            await trio.sleep(FEED_SECONDS)
+            await trio.sleep(rest)
             self.note()
+            busy = time.thread_time()
+            rest, busy_at = max(FEED_SECONDS, rest_of_crowd(busy - busy_at)), busy
 
     def note(self) -> None:
         """Note how far the contest is now, and wake the readers if it has gone on."""
@@ -140,6 +146,8 @@ class EventLog:
     async def next(self, position: Position, *, with_turns: bool) -> Batch | None:
         """Return the events that follow a position; None if there are none yet."""
         key = (position.token, with_turns)
+        if batch := self._batches.get(key):
+            return batch
         async with self._making:  # the first of the readers at this position makes it for all
             batch = self._batches.get(key)
             if batch is None:

@@ -12,22 +12,17 @@ from typing import IO
 
 import trio
 
-from getstep_server.config.class_list import kept_lists, kept_path
-from getstep_server.config.contest import (
-    Contest,
-    contest_path,
-    contest_text_without_database,
-    database_path,
-    load_contest,
-    teams_path,
-)
+from getstep_server.config.class_list import kept_lists
+from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings
 from getstep_server.reports.grades import Grades, grade_file, grade_lines, scale_named
+from getstep_server.reports.kept_parts import kept_parts
 from getstep_server.reports.report import as_html, load_report_data
+from getstep_server.storage.backup import write_backup
 from getstep_server.storage.database import not_there
 from getstep_server.storage.lost_records import has_database
-from getstep_server.storage.store import Store, copy_records
+from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
 from .http import BINARY, HTML, TEXT, Download
@@ -86,7 +81,8 @@ def _made(folder: Path, write: Write, query: Query) -> IO[bytes]:
 
 
 def _report(contest: Contest, store: Store, _: Query, file: IO[bytes]) -> None:
-    file.write(as_html(load_report_data(contest, store)).encode())
+    with kept_parts(contest.folder, "download") as kept:
+        file.write(as_html(load_report_data(contest, store), kept=kept).encode())
 
 
 def _standings(contest: Contest, store: Store, _: Query, file: IO[bytes]) -> None:
@@ -119,22 +115,13 @@ def _records(_: Contest, store: Store, __: Query, file: IO[bytes]) -> None:
 
 
 def _backup(contest: Contest, store: Store, _: Query, file: IO[bytes]) -> None:
-    """Write a folder that `run` resumes: the files of the host, the programs of teams, and a copy of the records.
-
-    The copy is the state of one moment, whatever a server adds meanwhile. A match that is played is not in it.
-    """
-    folder = contest.folder
+    """Write a folder that `run` resumes, see `write_backup`."""
     with tempfile.TemporaryDirectory() as home, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-        copy = database_path(Path(home))
-        with Store(copy) as target:
-            copy_records(store, target, lambda *_: None)
-        top = Path(folder.resolve().name)
-        packed.write(copy, top / copy.name)
-        packed.writestr(str(top / contest_path(folder).name), contest_text_without_database(folder))
-        programs = sorted(path for path in (folder / "programs").rglob("*") if not path.is_symlink())
-        for path in (teams_path(folder), kept_path(folder), *programs):
+        folder = Path(home, contest.folder.resolve().name)
+        write_backup(contest, store, folder)
+        for path in sorted(folder.rglob("*")):
             if path.is_file():
-                packed.write(path, top / path.relative_to(folder))
+                packed.write(path, path.relative_to(home))
 
 
 def _lines(lines: Iterable[bytes], file: IO[bytes]) -> None:

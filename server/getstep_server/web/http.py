@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import os
 import re
 import socket
 import sys
@@ -35,7 +36,7 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -491,7 +492,7 @@ class HttpServer:
             return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_cancel_at_end, stream, nursery.cancel_scope)
-            await answer.follow(lambda data: _send(stream, data))
+            await answer.follow(partial(_send_event, stream))
             nursery.cancel_scope.cancel()
 
 
@@ -510,6 +511,20 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
             await stream.send_all(data[start : start + _PIECE])
         if scope.cancelled_caught:
             raise _ClientTooSlow
+
+
+async def _send_event(stream: trio.SocketStream, data: bytes) -> None:
+    """Send an event: at once what the socket takes, which is all of it unless the client is slow.
+
+    The page sends each event to hundreds of subscribers. A system call takes 6 us; with a deadline and a checkpoint
+    around it, sending takes 24 us. The caller then waits for the next event, so it needs no checkpoint here.
+    """
+    sent = 0
+    if hasattr(os, "writev"):  # where a socket is a file
+        with contextlib.suppress(OSError):  # it takes nothing now, or it is closed, which `_send` reports
+            sent = os.write(stream.socket.fileno(), data)
+    if sent < len(data):
+        await _send(stream, data[sent:])
 
 
 async def _cancel_at_end(stream: trio.SocketStream, scope: trio.CancelScope) -> None:

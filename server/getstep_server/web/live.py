@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from itertools import islice
+from math import inf
 from typing import Any
 
 from getstep.referee.match_state import MatchState, WrongTurn
 from getstep_engines import Player, State
 from getstep_engines.look import Square, Touched
-from getstep_server.json_text import JsonError, decode
+from getstep_server.json_text import JsonError, decode, encode
 from getstep_server.records.game import match_of, match_state_of
 from getstep_server.records.match import Match
 from getstep_server.records.pause import Pause
@@ -164,6 +165,20 @@ class LiveMatch:
     def balance(self) -> float:
         """Return how one-sided the position is, from 0 (level) to 1, by the engine's own estimate."""
         return abs(self.state.state.estimate())
+
+
+def ended_match(fields: Mapping[str, Any], result: Result) -> LiveMatch:
+    """Return the match of a record, with the position at its end.
+
+    Raises:
+        RecordError: it has no position, because its game is not installed.
+    """
+    live = LiveMatch(fields, result.attempt, result.started)
+    for turn in fields["turns"]:
+        live.add(encode({"player": turn["player"], **turn}), result.started)
+    live.catch_up(inf)
+    live.result = result
+    return live
 
 
 class LiveMatches:

@@ -28,7 +28,7 @@ from getstep.tags import results_by_tag, tags_of
 from getstep_engines import GAMES, Game
 from getstep_server import json_text
 from getstep_server.api.build import match_answer, own_result, team_ref
-from getstep_server.api.visibility import visible_game
+from getstep_server.api.visibility import VisibleGame
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
 from getstep_server.programs.store import ProgramStore
@@ -308,7 +308,7 @@ class OwnGames:
         store, tournament = self._store(), self._feed.whole
         lines = [stored.line for stored in store.records(number)]
         if not text:
-            seen = visible_game(self._feed.tournament, team)
+            seen = VisibleGame(self._feed.tournament, team)
             return b"".join(_own_line(line, seen) + b"\n" for line in lines)
         games = [validate_game(parse(line)) for line in lines]
         texts = ("\n".join([*game_text(game, correction_facts(tournament, game)), "", ""]) for game in games)
@@ -325,7 +325,7 @@ class OwnGames:
 
     def _replays(self, team: int, number: int, running: Path | None) -> list[Replay]:
         feed = self._feed
-        return match_replays(self._store(), number, running, feed.whole, visible_game(feed.tournament, team))
+        return match_replays(self._store(), number, running, feed.whole, VisibleGame(feed.tournament, team))
 
     async def latest(self, team: int, number: int) -> tuple[str, Replay] | None:
         """Return the hash of the record of a match's last attempt, and that game; None if it is not over."""

@@ -22,14 +22,17 @@ from pathlib import Path
 import trio
 from msgspec.structs import asdict, replace
 
-from getstep_server.api.answers import ResultAnswer, RevealParts, RevealState, Table
-from getstep_server.api.build import result_answer
+from getstep_server.api.answers import Board, ResultAnswer, RevealParts, RevealState, Table
+from getstep_server.api.build import match_answer, result_answer
 from getstep_server.json_text import decode
+from getstep_server.records.record import RecordError, parse
+from getstep_server.records.result import Result
 from getstep_server.tournament.reveal import Reveal
 
 from .feed import Feed
 from .http import JSON, Request, Response, problem
-from .parts import freeze_answer, notices_answer, state_of
+from .live import ended_match
+from .parts import board_answer, freeze_answer, notices_answer, state_of
 from .tables import PageTables, main_table
 from .topics import Parts, encode
 
@@ -58,6 +61,7 @@ class Steering:
         """The first results of the latest step."""
         self.count = 0
         """The number of the results of the latest step."""
+        self._board: Board | None = None
         self._feed = feed
         self._end_freeze = end_freeze
         self._reveal: Reveal | None = None
@@ -116,7 +120,10 @@ class Steering:
         matches = found if isinstance(found, list) else [] if found is None else [found]
         results = [reveal.tournament.final_result(match) for match in matches[:LATEST]]
         self.count = len(matches)
-        self.latest = [result_answer(reveal.tournament, result) for result in results if result is not None]
+        known = [result for result in results if result is not None]
+        self.latest = [result_answer(reveal.tournament, result) for result in known]
+        one = known[0] if len(matches) == len(known) == 1 else None
+        self._board = None if one is None else await trio.to_thread.run_sync(self._final_board, reveal, one)
         if not reveal.hidden:
             await trio.to_thread.run_sync(self._end_freeze)
             self.over = True
@@ -129,17 +136,32 @@ class Steering:
         reveal = self._reveal
         if reveal is None:
             return
-        hidden = reveal.hidden_by_team
+        following = reveal.next_match()
         self._table = main_table(reveal.tournament)
         self._shown = RevealState(
             step=len(reveal.revealed),
             left=len(reveal.hidden),
             focus=reveal.next_team(),
-            by_team=hidden,
+            board=self._board,
+            next=None if following is None else match_answer(reveal.tournament, following),
+            next_game=None if following is None else following.game,
+            by_team=reveal.hidden_by_team,
             latest=self.latest,
             count=self.count,
             over=self.over,
         )
+
+    def _final_board(self, reveal: Reveal, result: Result) -> Board | None:
+        """Return the board at the end of a match; None if no move was played, or the game is not installed."""
+        store, number = self._feed.store, result.match.number
+        games = [] if store is None else [parse(record.line) for record in store.records(number)]
+        found = next((game for game in games if game["attempt"] == result.attempt), None)
+        if found is None or not found["turns"]:
+            return None
+        try:
+            return board_answer(reveal.tournament, ended_match(found, result))
+        except RecordError:
+            return None
 
     # --- the file ---
 
@@ -204,4 +226,15 @@ class RevealPage:
 
 
 def _nothing_revealed(*, over: bool) -> RevealState:
-    return RevealState(step=None, left=0, focus=None, by_team={}, latest=[], count=0, over=over)
+    return RevealState(
+        step=None,
+        left=0,
+        focus=None,
+        board=None,
+        next=None,
+        next_game=None,
+        by_team={},
+        latest=[],
+        count=0,
+        over=over,
+    )

@@ -1,6 +1,6 @@
 // Why was a game lost? The buttons beside a team's games, and the page with the analysis of one of them.
 
-import { fill, h, plural } from "./dom.js";
+import { fill, h, load, plural, post } from "./dom.js";
 
 const cells = new Map(); // by match
 const problem = document.getElementById("analysis-problem");
@@ -29,28 +29,15 @@ function draw(match, cell) {
 }
 
 async function ask(match) {
-  problem.textContent = "";
-  try {
-    const answer = await fetch("/own/analysis", { method: "POST", body: new URLSearchParams({ match }) });
-    if (!answer.ok) problem.textContent = (await answer.text()).replace(/^\d+ [^:]*: /, "");
-  } catch {
-    problem.textContent = "No connection to the server; try again.";
-  }
-  load();
+  await post("/own/analysis", new URLSearchParams({ match }), problem);
+  look();
 }
 
-async function load() {
+async function look() {
   clearTimeout(timer);
-  if (!document.hidden) {
-    try {
-      const answer = await fetch("/own/analyses.json");
-      if (answer.ok) state = await answer.json();
-      for (const [match, cell] of cells) draw(match, cell);
-    } catch {
-      // own.js says that there is no connection
-    }
-  }
-  timer = setTimeout(load, state.latest && state.latest.state !== "done" && state.latest.state !== "failed" ? 1000 : 5000);
+  state = (await load("/own/analyses.json")) || state;
+  for (const [match, cell] of cells) draw(match, cell);
+  timer = setTimeout(look, state.latest && state.latest.state !== "done" && state.latest.state !== "failed" ? 1000 : 5000);
 }
 
 const root = document.getElementById("analysis");
@@ -59,6 +46,6 @@ if (root) {
   if (answer.ok) (await import("./viewer.js")).mountReplay(root, await answer.json());
   else root.textContent = "There is no analysis of this match. Ask for it in your team's area.";
 } else {
-  document.addEventListener("visibilitychange", load);
-  load();
+  document.addEventListener("visibilitychange", look);
+  look();
 }

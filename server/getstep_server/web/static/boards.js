@@ -1,7 +1,10 @@
 // A board with both players' names and running clocks.
 
-import { drawBoard, putDrawing, putScore, putTable } from "./board.js";
+import { arrive, drawBoard, putDrawing, putScore, putTable } from "./board.js";
 import { clock, h, name } from "./dom.js";
+
+const SLOWEST_MS = 5000;
+let moveMs = 200; // the time in which the last move is shown
 
 const looks = new Map();
 
@@ -11,6 +14,18 @@ export function look(game) {
     looks.set(game, fetch(`/look/${game}.json`).then((answer) => answer.json()).catch(() => looks.delete(game) && null));
   }
   return looks.get(game);
+}
+
+/** Show the last move on a board that was drawn just now, as fast as the reader likes. */
+export const showMove = (board, touched) => arrive(board, touched, moveMs);
+
+/** Return a field for the time in which boards show the last move. */
+export function speedField() {
+  const field = h("input", { type: "number", min: 0, max: SLOWEST_MS, step: 50, value: moveMs });
+  field.addEventListener("change", () => {
+    moveMs = Math.min(SLOWEST_MS, Math.max(0, Number(field.value)));
+  });
+  return h("label", { class: "speed" }, field, " ms a move");
 }
 
 /** Return the place of the board that matters most, among ["board0", ...]: level, and not just begun. */
@@ -51,6 +66,8 @@ export class Card {
     if (!found || data !== this.data || key === this.drawn) return;
     this.drawn = key;
     putDrawing(this.board, drawBoard(found, data.board, data.touched));
+    if (this.match === data.match && this.turn < data.turn) showMove(this.board, data.touched);
+    [this.match, this.turn] = [data.match, data.turn];
     if (this.table) putTable(this.table, found, data.board);
     putScore(this.line, found, data.measures);
     if (data.result) this.line.append(h("br"), `${data.result.text}: ${data.result.why}`);

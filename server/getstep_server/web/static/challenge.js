@@ -1,6 +1,6 @@
 // Friendly matches of an arena: the form that asks for one, and what became of those of and to the team.
 
-import { fill, h, name, plural, timeOfDay } from "./dom.js";
+import { fill, h, load, name, plural, post, timeOfDay } from "./dom.js";
 
 const STATES = { waiting: "waits until both are free", playing: "is being played", win: "won", draw: "draw", loss: "lost", lapsed: "did not begin" };
 
@@ -12,18 +12,11 @@ const problem = h("p", { class: "bad", role: "alert" });
 const list = h("ul", {});
 let timer = 0;
 
-async function load() {
+async function look() {
   clearTimeout(timer);
-  let busy = false;
-  if (!document.hidden) {
-    try {
-      const answer = await fetch("/own/challenges.json");
-      if (answer.ok) busy = show(await answer.json());
-    } catch {
-      // own.js says that there is no connection
-    }
-  }
-  timer = setTimeout(load, busy ? 1000 : 5000);
+  const state = await load("/own/challenges.json");
+  const busy = state && show(state);
+  timer = setTimeout(look, busy ? 1000 : 5000);
 }
 
 /** Show the state; return true if it changes soon. */
@@ -41,17 +34,11 @@ function show({ arena, closed, left, here, latest }) {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   button.disabled = true;
-  problem.textContent = "";
-  try {
-    const answer = await fetch("/own/challenge", { method: "POST", body: new URLSearchParams({ opponent: select.value }) });
-    if (!answer.ok) problem.textContent = (await answer.text()).replace(/^\d+ [^:]*: /, "");
-  } catch {
-    problem.textContent = "No connection to the server; try again.";
-  }
+  await post("/own/challenge", new URLSearchParams({ opponent: select.value }), problem);
   button.disabled = false;
-  load();
+  look();
 });
 
 view.append(problem, list);
-document.addEventListener("visibilitychange", load);
-load();
+document.addEventListener("visibilitychange", look);
+look();

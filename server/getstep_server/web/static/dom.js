@@ -1,16 +1,8 @@
 // Small helpers. All text reaches the page as text nodes or attributes, never as HTML.
 
-/** Return a new element. A child may be a node, text, an array, or null. */
-export function h(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name === "onclick") element.addEventListener("click", value);
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
-}
+import { make as h } from "./board.js";
+
+export { h };
 
 /** Replace the content of an element, unless it is the same: so nothing flickers, and a selection stays. */
 export function fill(element, ...children) {
@@ -27,6 +19,31 @@ export const matchLink = (match) => h("a", { href: `/match/${match}` }, `#${matc
 
 /** Return a box that scrolls sideways, with the keyboard too. */
 export const wide = (label, ...content) => h("div", { class: "wide", role: "region", "aria-label": label, tabindex: "0" }, ...content);
+
+export const NO_CONNECTION = "No connection to the server";
+export const BACK = ". The page comes back automatically.";
+const offline = document.getElementById("offline");
+
+/** Say above the page that nothing comes any more, or with "" that the server answers. */
+export function sayOffline(text = NO_CONNECTION + BACK) {
+  offline.hidden = !text;
+  offline.textContent = text;
+}
+
+/** Return the JSON at an address; null if there is none now, or nobody sees the page. */
+export async function load(address) {
+  if (document.hidden) return null;
+  const answer = await fetch(address).catch(() => null); // the script of the page says that there is no connection
+  return answer && answer.ok ? answer.json() : null;
+}
+
+/** Send a form or a file; return whether the server has taken it. If not, show why in the element `problem`. */
+export async function post(address, body, problem) {
+  problem.textContent = "";
+  const answer = await fetch(address, { method: "POST", body }).catch(() => null);
+  if (!answer?.ok) problem.textContent = answer ? (await answer.text()).replace(/^\d+ [^:]*: /, "") : `${NO_CONNECTION}; try again.`;
+  return Boolean(answer?.ok);
+}
 
 /** Return milliseconds as a clock: 4.2 s under ten seconds, 0:42, 12:05. */
 export function clock(ms) {

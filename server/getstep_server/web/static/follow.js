@@ -1,22 +1,22 @@
 // Follows events of the server, and says so when it does not answer.
 
-/** Call `take` with each event of an address, as an object, as long as somebody sees the page; `offline` says if none can come. */
-export function follow(address, take, offline = document.getElementById("offline")) {
+import { BACK, NO_CONNECTION, sayOffline } from "./dom.js";
+
+/** Call `take` with each event of an address, as an object, as long as somebody sees the page, and `say` if none can come. */
+export function follow(address, take, say = sayOffline) {
   let source = null;
   let seen = 0;
 
   function connect() {
     if (source) return;
     source = new EventSource(address);
-    source.onopen = () => (offline.hidden = true);
+    source.onopen = () => say("");
     source.onmessage = (message) => {
       seen = Date.now();
       take(JSON.parse(message.data));
     };
     source.onerror = () => {
-      const at = seen ? ` This is the state of ${new Date(seen).toLocaleTimeString()}.` : "";
-      offline.textContent = `No connection to the server.${at} The page comes back automatically.`;
-      offline.hidden = false;
+      say(seen ? `${NO_CONNECTION}. This is the state of ${new Date(seen).toLocaleTimeString()}${BACK}` : undefined);
       // A browser gives up after an answer that is no event stream, such as "too many spectators".
       if (source && source.readyState === EventSource.CLOSED) {
         source = null;

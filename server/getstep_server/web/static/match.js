@@ -1,6 +1,6 @@
 // One match: the live board with its moves; then its replay.
 
-import { Card } from "./boards.js";
+import { Card, speedField } from "./boards.js";
 import { duration, fill, h, name } from "./dom.js";
 import { sound, soundButton } from "./sound.js";
 
@@ -23,7 +23,7 @@ export function create(root) {
   const about = h("p", { class: "muted" });
   const why = h("p", { class: "verdict", role: "status" });
   const button = h("button", { type: "button", onclick: () => step(!stepping) });
-  const choice = h("p", {}, button, " ", soundButton(h("button", { type: "button", class: "sound" }, "♪")));
+  const choice = h("p", {}, button, " ", soundButton(h("button", { type: "button", class: "sound" }, "♪")), " ", speedField());
   const said = h("p", { class: "hidden", "aria-live": "polite" });
   let saidAt = -TOLD_MS;
   let saying = null; // the timer of the next one

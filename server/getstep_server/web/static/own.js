@@ -3,12 +3,11 @@
 import { analysisCell } from "./analysis.js";
 import { drawBoard, putDrawing } from "./board.js";
 import { look } from "./boards.js";
-import { duration, h, HANGS, name, plural, timeOfDay, wide } from "./dom.js";
+import { duration, h, HANGS, name, plural, sayOffline, timeOfDay, wide } from "./dom.js";
 
 const EVERY_MS = 5000;
 const FIRST = 6; // penalties that are shown at once: a phone has room for one
 const view = document.getElementById("view");
-const offline = document.getElementById("offline");
 let seen = "";
 
 async function load() {
@@ -18,11 +17,9 @@ async function load() {
     answer = await fetch(`/own/state.json?seen=${seen}`);
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
-    offline.hidden = true;
+    sayOffline("");
   } catch {
-    offline.textContent = "No connection to the server. The page comes back automatically.";
-    offline.hidden = false;
-    return;
+    return sayOffline();
   }
   const state = await answer.json();
   seen = answer.headers.get("X-State");

@@ -1,7 +1,8 @@
 // A person's board. The server says which squares can be picked, and what has happened.
 
 import { drawBoard, putDrawing, scoreLine } from "./board.js";
-import { clock, h, name } from "./dom.js";
+import { look as lookOf, showMove } from "./boards.js";
+import { clock, h, name, sayOffline } from "./dom.js";
 
 const at = (id) => document.getElementById(id);
 const state = { ahead: 0 };
@@ -36,10 +37,7 @@ async function take(parts) {
 
 async function newGame(game) {
   at("title").textContent = `${game.title}: ${game.teams[0]} against ${game.teams[1]}`;
-  if (!look || look.game !== game.name) {
-    const answer = await fetch(`/look/${game.name}.json`);
-    look = { ...(await answer.json()), game: game.name };
-  }
+  look = await lookOf(game.name);
   const board = at("board");
   board.before(at(`plate${1 - game.me}`));
   board.after(at(`plate${game.me}`)); // one sits at the bottom
@@ -70,6 +68,7 @@ function draw() {
   putDrawing(fresh, drawBoard(look, board, touched));
   const svg = fresh.firstElementChild;
   old ? old.replaceWith(svg) : place.prepend(svg);
+  showMove(place, touched);
   at("score").textContent = measures ? scoreLine(look, measures) : "";
   if (squares.length !== board.length || squares[0].length !== board[0].length) buttons(board, svg.viewBox.baseVal);
   board.forEach((row, r) => row.forEach((value, c) => (squares[r][c].dataset.piece = pieceName(value))));
@@ -131,25 +130,19 @@ function show() {
 
 function showWords(mine) {
   const chosen = picked.find((part) => typeof part === "string");
-  const words = mine && can.words.length ? can.words : null;
   const place = at("words");
-  if (!mine) return place.replaceChildren();
-  if (words) {
-    place.replaceChildren(...words.map((one) => h("button", { type: "button", role: "radio", "aria-checked": "false", onclick: () => waiting || pick(one) }, one)));
-  } else if (chosen) {
-    for (const button of place.children) button.setAttribute("aria-checked", String(button.textContent === chosen));
-    if (!place.children.length && state.question) {
-      place.replaceChildren(...state.question.words.map((one) => h("button", { type: "button", role: "radio", "aria-checked": String(one === chosen), onclick: () => again(one) }, one)));
-    }
-    for (const button of place.children) button.onclick = () => again(button.textContent);
+  const words = !mine ? [] : can.words.length ? can.words : chosen && state.question ? state.question.words : null;
+  if (!words) return;
+  if ([...place.children].map((one) => one.textContent).join() !== words.join()) {
+    place.replaceChildren(...words.map((one) => h("button", { type: "button", role: "radio", onclick: () => choose(one) }, one)));
   }
+  for (const button of place.children) button.setAttribute("aria-checked", button.textContent === chosen);
 }
 
-/** Begin the move again with another word. */
-function again(one) {
+/** Pick a word; if one was picked before, begin the move again with it. */
+function choose(one) {
   if (waiting) return;
-  picked = [];
-  can = state.question;
+  if (picked.some((part) => typeof part === "string")) [picked, can] = [[], state.question];
   pick(one);
 }
 
@@ -269,11 +262,10 @@ let chain = Promise.resolve();
 
 function connect() {
   source = new EventSource("/play/events");
-  source.onopen = () => (at("offline").hidden = true);
+  source.onopen = () => sayOffline("");
   source.onmessage = (message) => (chain = chain.then(() => take(JSON.parse(message.data))));
   source.onerror = () => {
-    at("offline").textContent = "No connection to the server. The page comes back automatically; if your game is gone, choose a new one.";
-    at("offline").hidden = false;
+    sayOffline("No connection to the server. The page comes back automatically; if your game is gone, choose a new one.");
     if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
   };
 }
@@ -282,8 +274,7 @@ function connect() {
 function end(text) {
   source.close();
   at("leave").hidden = true;
-  at("offline").textContent = text;
-  at("offline").hidden = false;
+  sayOffline(text);
 }
 
 setInterval(tick, 200);

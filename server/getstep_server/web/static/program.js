@@ -1,6 +1,6 @@
 // A team's program: the form that sends it, what becomes of it, and its versions.
 
-import { fill, h } from "./dom.js";
+import { fill, h, load, post } from "./dom.js";
 import { table } from "./table.js";
 
 const view = document.getElementById("program");
@@ -12,18 +12,11 @@ const [input, button, convention, entry] = form.elements;
 let most = 0;
 let timer = 0;
 
-async function load() {
+async function look() {
   clearTimeout(timer);
-  let busy = false;
-  if (!document.hidden) {
-    try {
-      const answer = await fetch("/own/program.json");
-      if (answer.ok) busy = show(await answer.json());
-    } catch {
-      // own.js says that there is no connection
-    }
-  }
-  timer = setTimeout(load, busy ? 700 : 5000);
+  const state = await load("/own/program.json");
+  const busy = state && show(state);
+  timer = setTimeout(look, busy ? 700 : 5000);
 }
 
 /** Show the state; return true if it changes soon. */
@@ -48,19 +41,12 @@ function result({ name, words, bad, text, lines }) {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const [file] = input.files;
-  problem.textContent = file.size > most ? `${file.name} is larger than ${most / 1e6} MB.` : "";
-  if (file.size > most) return;
+  if (file.size > most) return (problem.textContent = `${file.name} is larger than ${most / 1e6} MB.`);
   button.disabled = true;
-  try {
-    const query = new URLSearchParams({ name: file.name, as: convention.value, entry: entry.value });
-    const answer = await fetch(`/own/program?${query}`, { method: "POST", body: file });
-    if (answer.ok) form.reset();
-    else problem.textContent = (await answer.text()).replace(/^\d+ [^:]*: /, "");
-  } catch {
-    problem.textContent = "No connection to the server; try again.";
-  }
-  load();
+  const query = new URLSearchParams({ name: file.name, as: convention.value, entry: entry.value });
+  if (await post(`/own/program?${query}`, file, problem)) form.reset();
+  look();
 });
-document.addEventListener("visibilitychange", load);
+document.addEventListener("visibilitychange", look);
 view.append(problem, status, list);
-load();
+look();

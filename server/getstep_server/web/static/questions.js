@@ -1,6 +1,6 @@
 // Questions of a team to the host, with the answers.
 
-import { fill, h, name, timeOfDay } from "./dom.js";
+import { fill, h, load, name, post, timeOfDay } from "./dom.js";
 import { showNotices } from "./notices.js";
 
 const view = document.getElementById("questions");
@@ -11,14 +11,9 @@ const problem = h("p", { class: "bad", role: "alert" });
 const list = h("ul", { class: "questions" });
 let sending = false;
 
-async function load() {
-  if (document.hidden) return;
-  try {
-    const answer = await fetch("/own/questions.json");
-    if (answer.ok) show(await answer.json());
-  } catch {
-    // own.js says that there is no connection
-  }
+async function look() {
+  const state = await load("/own/questions.json");
+  if (state) show(state);
 }
 
 function show({ closed, longest, questions, notices }) {
@@ -32,19 +27,12 @@ function show({ closed, longest, questions, notices }) {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   button.disabled = sending = true;
-  problem.textContent = "";
-  try {
-    const answer = await fetch("/own/question", { method: "POST", body: new URLSearchParams({ text: field.value }) });
-    if (answer.ok) field.value = "";
-    else problem.textContent = (await answer.text()).replace(/^\d+ [^:]*: /, "");
-  } catch {
-    problem.textContent = "No connection to the server; try again.";
-  }
+  if (await post("/own/question", new URLSearchParams({ text: field.value }), problem)) field.value = "";
   sending = false;
-  load();
+  look();
 });
 
 view.append(problem, list);
-document.addEventListener("visibilitychange", load);
-setInterval(load, 5000);
-load();
+document.addEventListener("visibilitychange", look);
+setInterval(look, 5000);
+look();

@@ -1,12 +1,12 @@
 // The reveal: to the table of the freeze, the hidden results are added one by one.
 
+import { Card, look } from "./boards.js";
 import { fill, h, name, plural } from "./dom.js";
-import { WANTED, freezeText, only, table, withHidden } from "./table.js";
+import { NARROW, freezeText, only, pair, table, withHidden } from "./table.js";
 
 const CLIMB_MS = 600; // a hall has to see which row moves; everything else on these pages takes 200 ms
 const PAUSE_MS = 1500; // before a result of a team on one of the places that count
 const COUNT = 3; // these places
-const SHOWN = 3; // the results of one step that leave room for the table
 const KEYS = { " ": "next", Enter: "next", ArrowRight: "next", ArrowDown: "next", PageDown: "next", t: "team", End: "all" };
 
 /** Return the host's key: from the address, which must not stay on a projector, or from an earlier load of the page. */
@@ -24,12 +24,17 @@ export function create(root, state) {
   let key = steeringKey();
   const status = h("p", { class: "reveal-status", role: "status" });
   const latest = h("div", { class: "reveal-latest", "aria-live": "polite" });
+  const following = h("p", { class: "reveal-next" });
   const stage = h("div", { class: "reveal-table" });
+  const card = new Card();
   const problem = h("p", { class: "alert", role: "alert", hidden: true });
   const button = (what, text) => h("button", { type: "button", onclick: () => step(what) }, text);
   const steps = h("div", { class: "buttons", hidden: true }, button("next", "Next result"), button("team", "All of this team"), button("all", "All results"));
   const help = h("p", { class: "note", hidden: true }, "Space or →: next result. T: all of this team. End: all results.");
-  root.append(h("h1", { class: "hidden" }, "Reveal"), status, latest, problem, stage, steps, help);
+  const list = h("div", { class: "results" });
+  const board = h("div", { class: "reveal-board" }, card.element, list);
+  root.append(h("h1", { class: "hidden" }, "Reveal"), h("div", { class: "reveal-stage" }, h("div", {}, status, latest, following, problem, stage, steps, help), board));
+  card.update(null);
 
   const steerable = () => key !== null && state.reveal && state.reveal.step !== null && !state.reveal.over;
 
@@ -58,6 +63,8 @@ export function create(root, state) {
   function show() {
     steps.hidden = help.hidden = !steerable();
     const { reveal, freeze } = state;
+    board.hidden = reveal.step === null;
+    if (reveal.next_game) look(reveal.next_game); // the board of the next step is drawn at once
     const first = state.table.columns && state.table.rows.length ? state.table.rows[0][state.table.columns.findIndex((column) => column.names)] : "";
     if (reveal.over && state.playing === "over" && first) fill(status, name(first), " is first. ", h("small", {}, "All results are revealed."));
     else if (reveal.over) fill(status, "No results are hidden.");
@@ -72,10 +79,15 @@ export function create(root, state) {
     timer = 0;
     show();
     const { reveal } = state;
-    const shown = reveal.latest.slice(0, SHOWN);
-    fill(latest, shown.map(result), reveal.count > shown.length ? h("p", {}, h("small", {}, `and ${reveal.count - shown.length} more`)) : "");
+    const many = reveal.count > 1;
+    const rest = reveal.count - reveal.latest.length;
+    card.update(reveal.board);
+    card.tick();
+    fill(following, reveal.next && !reveal.over ? ["Next: ", pair(reveal.next), h("small", {}, about(reveal.next))] : "");
+    fill(latest, many ? h("p", {}, `${reveal.count} results`) : reveal.latest.map(result));
+    fill(list, many ? reveal.latest.map(result) : reveal.board ? "" : h("p", { class: "note" }, reveal.count ? "No move was played." : "The final board of each match will be here."), many && rest ? h("p", {}, `and ${rest} more`) : "");
     climb(stage, state);
-    awaited = { step: reveal.step, place: 1 + state.table.teams.indexOf(reveal.focus) };
+    awaited = { step: reveal.step, place: 1 + state.table.teams.indexOf(reveal.focus), pair: reveal.next && pair(reveal.next) };
   }
 
   return {
@@ -83,15 +95,16 @@ export function create(root, state) {
       const counts = state.reveal.count === 1 && awaited.step !== null && state.reveal.step === awaited.step + 1 && awaited.place && awaited.place <= COUNT;
       if (timer) return; // it draws what has come since
       if (!counts) return changed.has("table") || changed.has("reveal") || changed.has("freeze") ? draw() : show();
-      fill(latest, h("p", {}, `A result of place ${awaited.place} …`));
+      fill(latest, h("p", {}, `A result of place ${awaited.place} …`), h("p", {}, awaited.pair));
       timer = setTimeout(draw, PAUSE_MS);
     },
   };
 }
 
+const about = (one) => ` #${one.match}, ${one.event}`;
+
 function result(one) {
-  const side = (team, player) => h("span", { class: one.winner === player ? "won" : null }, name(team.name));
-  return h("p", {}, side(one.teams[0], 0), h("b", {}, ` ${one.points[0]}–${one.points[1]} `), side(one.teams[1], 1), h("small", {}, ` #${one.match}, ${one.event}`), h("small", { class: "why" }, one.reason ? `${one.reason}: ` : "", name(one.why)));
+  return h("p", {}, pair(one), h("small", {}, about(one)), h("small", { class: "why" }, one.reason ? `${one.reason}: ` : "", name(one.why)));
 }
 
 /** Draw the table, and let the rows move to their new places. */
@@ -101,7 +114,7 @@ function climb(stage, state) {
   const before = new Map(rows.map((row) => [row.dataset.team, row.offsetTop]));
   const places = new Map(rows.map((row, n) => [row.dataset.team, n]));
   const hidden = reveal.step === null ? freeze : { hidden: reveal.left, by_team: reveal.by_team };
-  const data = only(withHidden(state.table, reveal.over ? null : hidden), WANTED);
+  const data = only(withHidden(state.table, reveal.over ? null : hidden), NARROW);
   const drawn = h("div", {}, table(data, "Table"));
   [...drawn.querySelectorAll("tbody tr")].forEach((row, n) => {
     row.dataset.team = data.teams[n];

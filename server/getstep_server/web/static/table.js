@@ -28,7 +28,9 @@ export function freezeText(freeze) {
   return `The table is as it was at the freeze. ${what} hidden until the host reveals ${freeze.hidden === 1 ? "it" : "them"}.`;
 }
 
-const KEPT = new Set([...WANTED, "rating"].filter((heading) => heading !== "played"));
+/** The columns of a narrow place. */
+export const NARROW = new Set([...WANTED].filter((heading) => heading !== "played"));
+const KEPT = new Set([...NARROW, "rating"]);
 let all = false; // the reader wants all columns, and scrolls
 
 /** Replace the content of an element. Its tables get as many columns as there is room for. */
@@ -40,13 +42,13 @@ export function fillFitted(element, ...content) {
   }
 }
 
-/** Leave out columns between the team and the total, the spare ones first, until nothing is behind the edge. */
+/** Leave out columns between the team and the total, until nothing is behind the edge: spare ones first, then empty ones. */
 function fit(box) {
   const rows = [...box.querySelectorAll("tr")];
   const heads = [...rows[0].cells];
   const hide = (n, hidden) => rows.forEach((row) => (row.cells[n].hidden = hidden));
   const places = heads.map((_, n) => n);
-  const spare = (n) => heads[n].classList.contains("spare");
+  const spare = (n) => 2 * heads[n].classList.contains("spare") + rows.every(({ cells }, m) => !m || !cells[n].textContent);
   const order = places.filter((n) => !KEPT.has(heads[n].textContent)).sort((one, other) => spare(one) - spare(other));
   places.forEach((n) => hide(n, false));
   const many = order.length;
@@ -101,20 +103,12 @@ export function results(list, empty, freeze, absence) {
   return [absent, h("ol", { class: "results" }, [...hidden.map(hiddenResult), ...list.map(result)].slice(0, Math.max(list.length, hidden.length)))];
 }
 
-const hiddenResult = (one) => h("li", {}, h("a", { href: `/match/${one.match}` }, h("span", { class: "number" }, `#${one.match}`), h("span", { class: "pair" }, name(one.teams[0].name), h("b", {}, " ?–? "), name(one.teams[1].name))), h("span", { class: "why" }, "played, the result is hidden"));
-
-function result(one) {
-  const [first, second] = one.teams;
-  const side = (team, player) => h("span", { class: one.winner === player ? "won" : null }, name(team.name));
-  return h(
-    "li",
-    {},
-    h(
-      "a",
-      { href: `/match/${one.match}` },
-      h("span", { class: "number" }, `#${one.match}`),
-      h("span", { class: "pair" }, side(first, 0), h("b", {}, ` ${one.points[0]}–${one.points[1]} `), side(second, 1)),
-    ),
-    h("span", { class: "why" }, one.reason ? h("em", {}, `${one.reason}: `) : null, name(one.why)),
-  );
+/** Return both teams of a match with its points, or with ?–? if they are hidden. */
+export function pair(one) {
+  const side = (player) => h("span", { class: one.points && one.winner === player ? "won" : null }, name(one.teams[player].name));
+  return h("span", { class: "pair" }, side(0), h("b", {}, ` ${one.points ? one.points.join("–") : "?–?"} `), side(1));
 }
+
+const item = (one, ...why) => h("li", {}, h("a", { href: `/match/${one.match}` }, h("span", { class: "number" }, `#${one.match}`), pair(one)), h("span", { class: "why" }, why));
+const hiddenResult = (one) => item(one, "played, the result is hidden");
+const result = (one) => item(one, one.reason ? h("em", {}, `${one.reason}: `) : null, name(one.why));

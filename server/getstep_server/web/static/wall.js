@@ -5,11 +5,12 @@ import { Card, boardsOf, foremost } from "./boards.js";
 import { fill, h, name, timeOfDay } from "./dom.js";
 import { bracketOf, roundName } from "./event.js";
 import { stateText } from "./overview.js";
-import { WANTED, freezeText, only, results, table, withHidden } from "./table.js";
+import { NARROW, WANTED, freezeText, only, results, table, withHidden } from "./table.js";
 
-const FROZEN = new Set([...WANTED].filter((heading) => heading !== "played")); // both columns are too wide for the place
 const TURN_MS = 12000; // a board stays for so long, unless its match ends
 const MOST_PAIRINGS = 8; // in one column of a bracket that a hall can read
+const COLUMN_PX = 150; // the least width of a round
+const FEW = 6; // teams whose table leaves room for more results
 const TEAMS = 200; // in the table of a window that scrolls
 
 export function create(root) {
@@ -51,25 +52,38 @@ export function create(root) {
     if (brackets.size) shown();
   }
 
-  /** Return the state of a knockout: its stage, and its rounds from this one on. */
+  const scrolls = () => getComputedStyle(document.body).overflowY !== "hidden";
+
+  /** Show a knockout: its stage, and as many of its rounds from this one on as there is room for. */
   function stageOf({ number, name: event, game, title }) {
     const rounds = brackets.get(number);
-    const open = rounds.findIndex((pairings) => pairings.some((one) => !one.winner && !one.bye));
+    const isOpen = (one) => !one.winner && !one.bye;
+    const open = rounds.findIndex((pairings) => pairings.some(isOpen));
     const now = open < 0 ? rounds.length - 1 : open;
-    const first = Math.min(now, Math.max(0, rounds.length - 3));
-    const shown = rounds.slice(rounds[first].length > MOST_PAIRINGS ? now : first);
     const stage = h("h2", {}, name(event === game ? title.split(" (")[0] : event), ": ", open < 0 ? "over" : roundName(rounds.length - now));
-    return [stage, h("div", { class: shown[0].length > MOST_PAIRINGS ? "many" : null }, bracketOf(shown[0].length > MOST_PAIRINGS ? shown.slice(0, 1) : shown))];
+    const show = (shown, kind = null) => {
+      fill(parts.table, stage.cloneNode(true), h("div", { class: kind }, bracketOf(shown)));
+      return scrolls() || parts.table.scrollHeight <= parts.table.clientHeight;
+    };
+    const columns = Math.max(1, Math.floor(parts.table.clientWidth / COLUMN_PX));
+    for (const first of [Math.min(now, Math.max(0, rounds.length - 3)), now]) {
+      if (rounds[first].length <= MOST_PAIRINGS && show(rounds.slice(first, Math.max(first + columns, now + 1)))) return;
+    }
+    // Only this round, in two columns: the pairings that are open, some at a time.
+    const left = open < 0 ? rounds[now] : rounds[now].filter(isOpen);
+    for (let size = scrolls() ? left.length : 2 * MOST_PAIRINGS; size > 0; size -= 2) {
+      const from = (turns % Math.ceil(left.length / size)) * size;
+      if (show([left.slice(from, from + size)], "many")) return;
+    }
   }
 
   function standings(state) {
     const data = withHidden(state.table, state.freeze);
-    const wanted = state.freeze ? FROZEN : WANTED;
+    const wanted = state.freeze ? NARROW : WANTED; // "played" and "hidden" are too wide for the place
     const show = (from, rows) => fill(parts.table, h("h2", {}, "Table"), table(only({ ...data, rows: data.rows.slice(from, from + rows), teams: data.teams.slice(from), out: data.out.slice(from) }, wanted), "Table"));
     if (!data.rows?.length) return fill(parts.table, h("h2", {}, "Table"), table(data, "Table"));
-    const scrolls = getComputedStyle(document.body).overflowY !== "hidden";
-    show(0, scrolls ? TEAMS : 1);
-    if (scrolls) return;
+    show(0, scrolls() ? TEAMS : 1);
+    if (scrolls()) return;
     const row = parts.table.querySelector("tbody tr").offsetHeight;
     const room = parts.table.clientHeight - (parts.table.querySelector(".table").offsetTop - parts.table.offsetTop) - parts.table.querySelector("thead").offsetHeight;
     const rows = Math.max(1, Math.floor(room / row));
@@ -92,8 +106,10 @@ export function create(root) {
       this.state = state;
       parts.state.textContent = state.wall.text || stateText(state.progress);
       fill(parts.end, state.progress.end ? `expected end ${timeOfDay(1000 * state.progress.end)}` : state.teams.missing.length ? h("span", {}, "Missing: ", state.teams.missing.slice(0, 4).map((team, n) => [n ? ", " : "", name(team.name)]), state.teams.missing.length > 4 ? ` and ${state.teams.missing.length - 4} more` : "") : "");
-      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, 3), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 3) }, state.absence));
-      const next = state.next.slice(0, 3).map(({ teams }) => h("li", { class: "pair" }, h("span", {}, name(teams[0].name)), h("b", {}, "–"), h("span", {}, name(teams[1].name))));
+      const few = !state.freeze && state.table.rows?.length <= FEW;
+      parts.table.classList.toggle("few", few);
+      fill(parts.results, h("h2", {}, "Latest results"), results(state.results.slice(0, few ? FEW : 3), "The first result will be here.", state.freeze && { ...state.freeze, latest: state.freeze.latest.slice(0, 3) }, state.absence));
+      const next = state.next.slice(0, few ? FEW : 3).map(({ teams }) => h("li", { class: "pair" }, h("span", {}, name(teams[0].name)), h("b", {}, "–"), h("span", {}, name(teams[1].name))));
       fill(parts.next, next.length ? [h("h2", {}, "Next"), h("ol", { class: "next" }, next)] : "");
       loadBrackets(state, () => this.turn(Date.now()));
       this.turn(Date.now());
@@ -111,7 +127,7 @@ export function create(root) {
       card.update(shown || null);
       card.element.classList.toggle("pinned", Boolean(state.wall.place));
       fill(parts.idle, shown ? "" : quiet(state));
-      const stages = state.contest.events.filter(({ number }) => brackets.has(number)).map((event) => () => fill(parts.table, stageOf(event)));
+      const stages = state.contest.events.filter(({ number }) => brackets.has(number)).map((event) => () => stageOf(event));
       const views = state.contest.events.length === 1 && stages.length ? stages : [() => standings(state), ...stages];
       views[turns % views.length]();
     },

@@ -1,0 +1,1 @@
+"""What makes and ships a release: the files of ``make dist``."""
