@@ -15,6 +15,9 @@
 //     Windows  cl /std:c++17 /O2 /EHsc my_bot.cpp
 //              g++ -std=c++17 -O2 -static -o my_bot.exe my_bot.cpp -lws2_32
 //
+// For a contest with TLS (--tls, --tls-pin), the bot takes OpenSSL: its development files (sudo apt install libssl-dev),
+// and a build with -DGETSTEP_TLS before the bot's file, and -lssl -lcrypto after it.
+//
 //     ./my_bot --host 192.168.1.10 --team 7 --token kq3m-x7fd-29pt
 //
 // The first part of the file is for you. Everything in the namespace getstep::detail may change.
@@ -82,6 +85,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#endif
+#ifdef GETSTEP_TLS
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #endif
 #ifdef __APPLE__
 #include <crt_externs.h>
@@ -1687,6 +1696,7 @@ inline std::optional<std::string> read_file(const std::string& path, std::size_t
 struct Address {
     std::string host;
     int port = 7777;
+    std::string tls{};  // "" without TLS, "roots" to have the certificate checked, or the pin of its key
 
     std::string text() const {
         const bool is_v6 = host.find(':') != std::string::npos;
@@ -1723,6 +1733,18 @@ inline std::string login_file() {
 #endif
 }
 
+/// Return how to connect: "" without TLS, "roots" to have the certificate checked, or the pin of its key.
+inline std::string parse_tls(const std::string& text) {
+    std::string way;
+    for (const char c : trimmed(text))
+        if (c != ':') way += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (way.empty() || way == "0") return "";
+    if (way == "1" || way == "roots") return "roots";
+    if (way.size() == 64 && way.find_first_not_of("0123456789abcdef") == std::string::npos) return way;
+    throw Stop(2, "The TLS setting is " + short_repr(text) +
+                      ", expected roots, or a pin: the 64 hexadecimal digits on the slip from the host.");
+}
+
 /// Return the saved login; nothing if there is none. Throws Stop if there is a file that is none.
 inline std::optional<SavedLogin> saved_login() {
     const std::string path = login_file();
@@ -1737,6 +1759,8 @@ inline std::optional<SavedLogin> saved_login() {
         saved.login.team = fields.integer("team", 0, max_id);
         saved.login.token = fields.text("token", 1000);
         if (saved.address.host.empty() || saved.login.token.empty()) throw std::runtime_error("an empty value");
+        const Value* tls = fields.optional("tls");
+        if (tls) saved.address.tls = parse_tls(fields.text("tls", 1000));
         const Value* seen = fields.optional("seen");
         if (seen && seen->is(Value::Kind::map)) {
             const Fields about(*seen);
@@ -1760,7 +1784,7 @@ inline std::optional<SavedLogin> saved_login() {
 
 /// What the command line said; everything else comes from variables, the saved login and defaults.
 struct Options {
-    std::string host, port, team, token, token_file, restart_after;
+    std::string host, port, tls, team, token, token_file, restart_after;
     bool has_token = false, quiet = false, friendly = false;
 };
 
@@ -1824,6 +1848,14 @@ inline Address find_address(const Options& options) {
                           "The port goes into --port or GETSTEP_PORT.");
     if (options.friendly) address.port = 7780;
     if (const std::optional<std::int64_t> port = given_port(options)) address.port = static_cast<int>(*port);
+    const std::string way = !options.tls.empty() ? options.tls : variable("GETSTEP_TLS");
+    if (!way.empty()) address.tls = parse_tls(way);
+    if (options.friendly) address.tls.clear();  // the port for friendly matches speaks no TLS
+#ifndef GETSTEP_TLS
+    if (!address.tls.empty())
+        throw Stop(2, "This bot was built without TLS, which the contest uses. Build it again with OpenSSL: add\n"
+                      "-DGETSTEP_TLS before the bot's file, and -lssl -lcrypto after it (Debian: sudo apt install libssl-dev).");
+#endif
     return address;
 }
 
@@ -1874,12 +1906,14 @@ inline double time_scale() {
 
 inline std::string usage(const std::string& program) {
     return "usage: " + program +
-           " [--host HOST] [--port PORT] [--team TEAM]\n"
+           " [--host HOST] [--port PORT] [--team TEAM] [--tls | --tls-pin PIN]\n"
            "       [--token TOKEN | --token-file FILE] [--friendly] [--quiet] [--restart-after SECONDS]\n\n"
            "Play in a getstep bot contest until it is over. You can start it before the contest: it waits\n"
            "for the server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.\n\n"
            "  --host HOST        the host's name or address (default: the saved one, else 127.0.0.1)\n"
            "  --port PORT        the host's port (default 7777; with --friendly 7780)\n"
+           "  --tls              connect with TLS; check the certificate of the host\n"
+           "  --tls-pin PIN      connect with TLS; the certificate has this key: 64 digits on the slip\n"
            "  --team TEAM        your team's id, a number\n"
            "  --token TOKEN      your team's token\n"
            "  --token-file FILE  a text file that holds the token alone\n"
@@ -1888,8 +1922,8 @@ inline std::string usage(const std::string& program) {
            "  --restart-after SECONDS\n"
            "                     start the program again if GetStep has not returned so long after its limit\n"
            "                     (default 10; 0: never)\n\n"
-           "Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN,\n"
-           "GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.\n\n"
+           "Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TLS, GETSTEP_TEAM,\n"
+           "GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.\n\n"
            "exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C";
 }
 
@@ -1911,12 +1945,17 @@ inline Options parse_arguments(int argc, const char* const* argv) {
             options.quiet = true;
             continue;
         }
+        if (!joined && name == "--tls") {
+            if (options.tls.empty()) options.tls = "roots";
+            continue;
+        }
         if (!joined && name == "--friendly") {
             options.friendly = true;
             continue;
         }
         std::string* target = name == "--host"            ? &options.host
                               : name == "--port"          ? &options.port
+                              : name == "--tls-pin"       ? &options.tls
                               : name == "--team"          ? &options.team
                               : name == "--token"         ? &options.token
                               : name == "--token-file"    ? &options.token_file
@@ -2294,6 +2333,107 @@ using Clock = std::chrono::steady_clock;
 
 inline double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
+#ifdef GETSTEP_TLS
+/// TLS over a socket that does not block, with OpenSSL. A pin stands for the name, the dates and the authority of the
+/// certificate.
+class Tls {
+public:
+    /// Throws ConnectionFailed.
+    explicit Tls(const Address& address)
+        : by_pin_(address.tls != "roots"), pin_(address.tls), context_(SSL_CTX_new(TLS_client_method()), SSL_CTX_free) {
+        if (!context_) throw ConnectionFailed(text());
+        SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
+        SSL_CTX_set_mode(context_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+        if (!by_pin_) {
+            SSL_CTX_set_default_verify_paths(context_.get());
+            SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+        }
+        ssl_.reset(SSL_new(context_.get()));
+        if (!ssl_) throw ConnectionFailed(text());
+        X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl_.get());
+        // an address in numbers is in another field of the certificate than a name
+        if (X509_VERIFY_PARAM_set1_ip_asc(wanted, address.host.c_str()) != 1) {
+            ERR_clear_error();
+            X509_VERIFY_PARAM_set1_host(wanted, address.host.c_str(), 0);
+            SSL_set_tlsext_host_name(ssl_.get(), address.host.c_str());
+        }
+    }
+
+    /// Go on with the handshake. Return 1 when it is complete, 0 to wait for the server, -1 after a failure (`text`).
+    int shake_hands(SocketHandle handle) {
+        if (SSL_get_fd(ssl_.get()) < 0) SSL_set_fd(ssl_.get(), static_cast<int>(handle));
+        ERR_clear_error();
+        const int result = SSL_connect(ssl_.get());
+        if (result != 1) return again(result) ? 0 : -1;
+        return by_pin_ && found_pin() != pin_ ? -1 : 1;
+    }
+
+    bool has_text() const { return SSL_pending(ssl_.get()) > 0; }
+
+    /// As recv: the number of bytes, 0 at the end, -1 after a failure; `blocked` is true if it has to be tried again.
+    int receive(char* buffer, std::size_t size, bool& blocked) const {
+        ERR_clear_error();
+        const int count = SSL_read(ssl_.get(), buffer, static_cast<int>(size));
+        blocked = count <= 0 && again(count);
+        return count > 0 ? count : SSL_get_error(ssl_.get(), count) == SSL_ERROR_ZERO_RETURN ? 0 : -1;
+    }
+
+    /// As send.
+    int send(const char* data, std::size_t size, bool& blocked) const {
+        ERR_clear_error();
+        const int count = SSL_write(ssl_.get(), data, static_cast<int>(size));
+        blocked = count <= 0 && again(count);
+        return count;
+    }
+
+    /// Return why the handshake has failed.
+    std::string text() const {
+        const std::string found = ssl_ ? found_pin() : "";
+        if (by_pin_ && !found.empty() && found != pin_)
+            return "the server's certificate has another key than the pin says, so it is not your host, or the host has a"
+                   " new key (pin " + found + ")";
+        const long problem = ssl_ ? SSL_get_verify_result(ssl_.get()) : X509_V_OK;
+        if (!by_pin_ && problem != X509_V_OK)
+            return std::string("the certificate of the host is not to be trusted: ") +
+                   X509_verify_cert_error_string(problem) + ". If the slip from the host has a pin, give it with --tls-pin";
+        const unsigned long code = ERR_peek_last_error();
+        if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER || ERR_GET_REASON(code) == SSL_R_PACKET_LENGTH_TOO_LONG)
+            return "what answers there does not speak TLS; without --tls, the bot connects without it";
+        const char* const reason = ERR_reason_error_string(code);
+        return std::string("TLS: ") + (reason ? reason : "the server closed the connection during the handshake");
+    }
+
+private:
+    bool again(int result) const {
+        const int code = SSL_get_error(ssl_.get(), result);
+        return code == SSL_ERROR_WANT_READ || code == SSL_ERROR_WANT_WRITE;
+    }
+
+    std::string found_pin() const {
+        const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get_peer_certificate(ssl_.get()), X509_free);
+        if (!certificate) return "";
+        unsigned char* key = nullptr;
+        const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate.get()), &key);
+        if (length <= 0) return "";
+        unsigned char digest[EVP_MAX_MD_SIZE];
+        unsigned int size = 0;
+        EVP_Digest(key, static_cast<std::size_t>(length), digest, &size, EVP_sha256(), nullptr);
+        OPENSSL_free(key);
+        std::string digits;
+        for (unsigned int n = 0; n < size; ++n) {
+            digits += "0123456789abcdef"[digest[n] >> 4];
+            digits += "0123456789abcdef"[digest[n] & 15];
+        }
+        return digits;
+    }
+
+    bool by_pin_;
+    std::string pin_;
+    std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
+    std::unique_ptr<SSL, void (*)(SSL*)> ssl_{nullptr, SSL_free};
+};
+#endif
+
 /// A TCP connection. Waits are in ticks, between which the given function is called.
 class Socket {
 public:
@@ -2307,12 +2447,18 @@ public:
     void close() {
         if (is_open()) close_socket(handle_);
         handle_ = no_socket;
+#ifdef GETSTEP_TLS
+        tls_.reset();
+#endif
     }
 
     /// Take over the connection of another.
     void take(Socket& other) {
         close();
         std::swap(handle_, other.handle_);
+#ifdef GETSTEP_TLS
+        std::swap(tls_, other.tls_);
+#endif
     }
 
     /// Connect to the first of the host's addresses that accepts. Throws Unreachable or ConnectionFailed.
@@ -2332,14 +2478,24 @@ public:
         int code = timed_out;
         for (const struct addrinfo* one = found; one; one = one->ai_next) {
             code = connect_to(*one, at_tick);
-            if (code == 0) return;
+            if (code == 0) {
+#ifdef GETSTEP_TLS
+                if (!address.tls.empty()) shake_hands(address, at_tick);
+#endif
+                return;
+            }
             close();
         }
         throw ConnectionFailed(explain(code, address));
     }
 
     /// Wait until there is something to read. Return false after `seconds`.
-    bool wait_readable(double seconds) const { return wait(handle_, false, seconds); }
+    bool wait_readable(double seconds) const {
+#ifdef GETSTEP_TLS
+        if (tls_ && tls_->has_text()) return true;
+#endif
+        return wait(handle_, false, seconds);
+    }
 
     /// Return the address and the port of the peer as in `join`: without the zone, which only this computer knows.
     std::string peer() const {
@@ -2358,6 +2514,14 @@ public:
     /// Read what has arrived. Return the number of bytes, 0 if nothing has, -1 if the connection has ended: `why` says
     /// why, and is empty if the server has closed it.
     int receive(char* buffer, std::size_t size, std::string& why) const {
+#ifdef GETSTEP_TLS
+        if (tls_) {
+            bool blocked = false;
+            const int length = tls_->receive(buffer, size, blocked);
+            why = "";
+            return length > 0 ? length : blocked ? 0 : -1;
+        }
+#endif
 #ifdef _WIN32
         const int count = ::recv(handle_, buffer, static_cast<int>(size), 0);
 #else
@@ -2374,6 +2538,17 @@ public:
         const Clock::time_point since = Clock::now();
         std::size_t sent = 0;
         while (sent < data.size()) {
+#ifdef GETSTEP_TLS
+            if (tls_) {
+                bool blocked = false;
+                const int length = tls_->send(data.data() + sent, data.size() - sent, blocked);
+                const double time = send_seconds - seconds_since(since);
+                if (length > 0) sent += static_cast<std::size_t>(length);
+                if (length <= 0 && (!blocked || time <= 0)) return false;
+                if (length <= 0) wait(handle_, true, (std::min)(time, tick_seconds));
+                continue;
+            }
+#endif
 #ifdef _WIN32
             const int count = ::send(handle_, data.data() + sent, static_cast<int>(data.size() - sent), 0);
 #elif defined(MSG_NOSIGNAL)
@@ -2473,6 +2648,20 @@ private:
 #endif
     }
 
+#ifdef GETSTEP_TLS
+    void shake_hands(const Address& address, const std::function<void()>& at_tick) {
+        tls_ = std::make_unique<Tls>(address);
+        const Clock::time_point since = Clock::now();
+        int done = 0;
+        while ((done = tls_->shake_hands(handle_)) == 0) {
+            if (!wait(handle_, false, tick_seconds)) at_tick();
+            if (seconds_since(since) > connect_seconds) throw ConnectionFailed("no TLS handshake within 5 s");
+        }
+        if (done < 0) throw ConnectionFailed(escaped(tls_->text()));
+    }
+
+    std::unique_ptr<Tls> tls_;
+#endif
     SocketHandle handle_ = no_socket;
 };
 
@@ -2612,6 +2801,7 @@ inline std::vector<std::pair<std::string, std::string>> handed_over(const Addres
                                                                     const Restarted& before) {
     return {{"GETSTEP_HOST", address.host},
             {"GETSTEP_PORT", std::to_string(address.port)},
+            {"GETSTEP_TLS", address.tls.empty() ? "0" : address.tls},
             {"GETSTEP_TEAM", std::to_string(login.team)},
             {"GETSTEP_TOKEN", login.token},
             {restarted_variable, std::to_string(before.code())}};

@@ -31,12 +31,16 @@ using System.Globalization;
 using System.IO;
 using System.Linq;
 using System.Net;
+using System.Net.Security;
 using System.Net.Sockets;
 using System.Runtime.ExceptionServices;
+using System.Security.Authentication;
 using System.Security.Cryptography;
+using System.Security.Cryptography.X509Certificates;
 using System.Text;
 using System.Text.RegularExpressions;
 using System.Threading;
+using System.Threading.Tasks;
 
 /// <summary>Plays in a getstep contest: Getstep.Play(args, GetStep) is the one call that a bot needs.</summary>
 public static class Getstep
@@ -1615,6 +1619,8 @@ server. If the connection is lost, it reconnects. Ctrl-C stops it.
 options:
   --host HOST         the host's name or address (default: the saved one, else 127.0.0.1)
   --port PORT         the host's port (default 7777)
+  --tls               connect with TLS; check the certificate of the host
+  --tls-pin PIN       connect with TLS; the certificate has this key: 64 digits on the slip
   --team TEAM         your team's id, a number
   --token TOKEN       your team's token
   --token-file FILE   a text file that holds the token alone
@@ -1626,14 +1632,14 @@ options:
                       (default 10; 0 for never)
   --help, --version
 
-The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and
-GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.
+The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TLS, GETSTEP_TEAM, GETSTEP_TOKEN,
+GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.
 
 exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
         private const string Where = "Give it as --{0} on the command line, or in the variable {1}.\n"
             + "To save host, team and token permanently: getstep login";
         private static readonly string[] WithValue =
-            { "--host", "--port", "--team", "--token", "--token-file", "--restart-after" };
+            { "--host", "--port", "--team", "--token", "--token-file", "--restart-after", "--tls-pin" };
         private const string RestartSeconds = "10"; // a computer that is only busy is not so late
         private const double LongestRestartSeconds = 86400;
 
@@ -1647,6 +1653,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public bool Friendly { get; private set; }
         public string Host { get; private set; }
         public int Port { get; private set; }
+
+        /// <summary>"" without TLS, "roots" to have the certificate checked, or the pin of its key.</summary>
+        public string Tls { get; private set; } = "";
+
         public int Team { get; private set; }
         public string Token { get; private set; }
 
@@ -1681,6 +1691,9 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         {
             switch (flag)
             {
+                case "--tls":
+                    given["tls-pin"] = Given("tls-pin") ?? "roots";
+                    break;
                 case "--friendly":
                     Friendly = true;
                     break;
@@ -1733,6 +1746,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 SavedLogin saved = SavedLogin.Load(environment);
                 Host = saved == null ? "127.0.0.1" : saved.Host;
                 Port = saved == null ? DefaultPort : saved.Port; // the saved port belongs to the saved host
+                Tls = saved == null ? "" : saved.Tls;
             }
             Host = Host.Trim();
             if (Host.Contains("/") || Host.Count(c => c == ':') == 1 || !Text.IsPrintable(Host))
@@ -1743,6 +1757,25 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             // The contest's port in GETSTEP_PORT is not the one for friendly matches.
             string text = Given("port") ?? (Friendly ? null : Variable("GETSTEP_PORT"));
             Port = text != null ? Number("port", text, 1, 65535) : Friendly ? FriendlyPort : Port;
+            string way = Given("tls-pin") ?? Variable("GETSTEP_TLS");
+            // The port for friendly matches speaks no TLS.
+            Tls = Friendly ? "" : way != null ? ParseTls(way) : Tls;
+        }
+
+        public static string ParseTls(string text)
+        {
+            string way = text.Trim().ToLowerInvariant().Replace(":", "");
+            if (way == "" || way == "0")
+            {
+                return "";
+            }
+            if (way == "1" || way == "roots")
+            {
+                return "roots";
+            }
+            return Regex.IsMatch(way, @"\A[0-9a-f]{64}\z") ? way
+                : throw new SetupError($"The TLS setting is {Text.Shown(text)}, expected roots, or a pin: the 64 hexadecimal"
+                    + " digits on the slip from the host.");
         }
 
         private void FindLogin()
@@ -1829,6 +1862,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public int Port { get; }
         public int Team { get; }
         public string Token { get; }
+        public string Tls { get; }
         private readonly string contest; // null if nothing was seen of that host
         private readonly double at;
         private readonly bool over;
@@ -1838,6 +1872,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             Host = Word(data["host"]);
             Token = Word(data["token"]);
             Port = Number(data["port"], 1, 65535);
+            Tls = data.TryGetValue("tls", out object way) && way != null ? Settings.ParseTls((string)way) : "";
             Team = Number(data["team"], 0, MaxId);
             if (data.TryGetValue("seen", out object last) && last != null)
             {
@@ -2169,19 +2204,23 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private const int MostWaiting = 16; // received pieces: after that, TCP makes the server wait
 
         private readonly Socket socket;
+        private readonly SslStream tls; // null without TLS
         private readonly Gate gate;
         private readonly Thread receiver;
         private readonly Queue<Message> inbox = new Queue<Message>();
         private readonly Queue<byte[]> received = new Queue<byte[]>(); // its lock guards these three
         private string endOfStream; // why nothing more will be received; "" if the server has closed the connection
         private volatile bool disposed;
+        private readonly PolledStream bytes; // under TLS
         private ConnectionFailed failure; // why nothing more will arrive
 
         public Conversation Conversation { get; } = new Conversation();
 
-        private Connection(Socket socket, Gate gate)
+        private Connection(Socket socket, PolledStream bytes, SslStream tls, Gate gate)
         {
             this.socket = socket;
+            this.bytes = bytes;
+            this.tls = tls;
             this.gate = gate;
             receiver = new Thread(ReceiveAll) { IsBackground = true, Name = "getstep receiver" };
             receiver.Start();
@@ -2214,7 +2253,9 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                     socket = new Socket(address.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
                     Open(socket, new IPEndPoint(address, to.Port), gate);
                     SetOptions(socket);
-                    return new Connection(socket, gate);
+                    var bytes = to.Tls == "" ? null : new PolledStream(socket);
+                    SslStream tls = bytes == null ? null : ShakeHands(bytes, to, gate);
+                    return new Connection(socket, bytes, tls, gate);
                 }
                 catch (ConnectionFailed error)
                 {
@@ -2227,6 +2268,101 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 socket?.Close();
             }
             throw failure;
+        }
+
+        /// <summary>Begins TLS. A pin stands for the name, the dates and the authority of the certificate.</summary>
+        private static SslStream ShakeHands(PolledStream bytes, Settings to, Gate gate)
+        {
+            string problem = null;
+            var tls = new SslStream(bytes, false, (sender, certificate, chain, errors) =>
+            {
+                problem = CertificateProblem(certificate, errors, to);
+                return problem == null;
+            });
+            Exception failure = null;
+            var shaking = new Thread(() =>
+            {
+                try
+                {
+                    tls.AuthenticateAsClient(to.Host, null, SslProtocols.None, false); // None: the system's choice
+                }
+                catch (Exception error) when (IsOfANetwork(error) || error is AuthenticationException)
+                {
+                    failure = error;
+                }
+            }) { IsBackground = true, Name = "getstep TLS" };
+            shaking.Start();
+            var watch = Stopwatch.StartNew();
+            while (!shaking.Join(100))
+            {
+                if (gate.IsStopped || watch.ElapsedMilliseconds > ConnectMs)
+                {
+                    bytes.Stop();
+                    throw new ConnectionFailed("no TLS handshake within 5 s");
+                }
+            }
+            if (failure != null)
+            {
+                bytes.Stop();
+                throw new ConnectionFailed(problem
+                    ?? "no TLS here, or no TLS that this computer knows (" + Text.Escape(failure.Message) + ")");
+            }
+            return tls;
+        }
+
+        /// <summary>Returns why a certificate is not to be trusted, or null.</summary>
+        private static string CertificateProblem(X509Certificate certificate, SslPolicyErrors errors, Settings to)
+        {
+            if (to.Tls == "roots")
+            {
+                return errors == SslPolicyErrors.None ? null
+                    : $"the certificate of {to.Host} is not to be trusted: {errors}. If the slip from the host has a pin, give"
+                        + " it with --tls-pin";
+            }
+            string found = certificate == null ? "" : Pin(certificate.GetRawCertData());
+            return found == to.Tls ? null
+                : "the server's certificate has another key than the pin says, so it is not your host, or the host has a new"
+                    + $" key (pin {found})";
+        }
+
+        /// <summary>Returns the SHA-256 of the public key of a certificate in DER; "" if it is none.</summary>
+        private static string Pin(byte[] certificate)
+        {
+            try
+            {
+                int at = Content(certificate, Content(certificate, 0)); // the fields of what is signed: RFC 5280, 4.1
+                // serial number, algorithm, issuer, validity and subject; version 1 leaves out the version before them
+                for (int skipped = certificate[at] == 0xa0 ? 6 : 5; skipped > 0; skipped--)
+                {
+                    at = End(certificate, at);
+                }
+                using (var sha256 = SHA256.Create())
+                {
+                    byte[] digest = sha256.ComputeHash(certificate, at, End(certificate, at) - at);
+                    return string.Concat(digest.Select(one => one.ToString("x2", CultureInfo.InvariantCulture)));
+                }
+            }
+            catch (Exception error) when (error is IndexOutOfRangeException || error is ArgumentException)
+            {
+                return "";
+            }
+        }
+
+        /// <summary>Returns where the content of an element of DER begins.</summary>
+        private static int Content(byte[] data, int at)
+        {
+            return at + 2 + (data[at + 1] >= 0x80 ? data[at + 1] - 0x80 : 0);
+        }
+
+        /// <summary>Returns where the element after one of DER begins.</summary>
+        private static int End(byte[] data, int at)
+        {
+            int length = data[at + 1] < 0x80 ? data[at + 1] : 0;
+            for (int i = at + 2; i < Content(data, at); i++)
+            {
+                length = checked(256 * length + data[i]);
+            }
+            return Content(data, at) + length;
         }
 
         private static IPAddress[] Resolve(string host)
@@ -2346,10 +2482,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 try
                 {
                     // No wait without an end: Mono cannot always close a socket, or end, while a thread receives.
-                    while (!disposed && !socket.Poll(PollMicroseconds, SelectMode.SelectRead))
+                    while (tls == null && !disposed && !socket.Poll(PollMicroseconds, SelectMode.SelectRead))
                     {
                     }
-                    int length = disposed ? 0 : socket.Receive(buffer);
+                    // TLS keeps what it has read ahead, so only the stream below it waits for the socket.
+                    int length = disposed ? 0 : tls != null ? tls.Read(buffer, 0, buffer.Length) : socket.Receive(buffer);
                     end = length == 0 || !Keep(buffer, length) ? "" : null;
                 }
                 catch (Exception error) when (IsOfANetwork(error))
@@ -2395,7 +2532,8 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             byte[] frame = Encoder.Frame(message);
             try
             {
-                for (int sent = 0; sent < frame.Length;)
+                tls?.Write(frame);
+                for (int sent = tls != null ? frame.Length : 0; sent < frame.Length;)
                 {
                     sent += socket.Send(frame, sent, frame.Length - sent, SocketFlags.None);
                 }
@@ -2488,6 +2626,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 disposed = true;
                 Monitor.PulseAll(received);
             }
+            bytes?.Stop();
             try
             {
                 socket.Shutdown(SocketShutdown.Both); // it wakes the receiver
@@ -2498,6 +2637,81 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             receiver.Join(1000);
             socket.Close();
+        }
+    }
+
+    /// <summary>
+    /// The bytes of a socket for TLS. It waits for them in short steps: Mono cannot always close a socket, or end, while a
+    /// thread receives.
+    /// </summary>
+    private sealed class PolledStream : Stream
+    {
+        private const int PollMicroseconds = 200000;
+
+        private readonly Socket socket;
+        private volatile bool stopped;
+
+        public PolledStream(Socket socket)
+        {
+            this.socket = socket;
+        }
+
+        public override bool CanRead => true;
+        public override bool CanWrite => true;
+        public override bool CanSeek => false;
+        public override long Length => throw new NotSupportedException();
+        public override long Position
+        {
+            get => throw new NotSupportedException();
+            set => throw new NotSupportedException();
+        }
+
+        /// <summary>Ends a wait for bytes.</summary>
+        public void Stop()
+        {
+            stopped = true;
+        }
+
+        public override int Read(byte[] buffer, int offset, int count)
+        {
+            while (!stopped && !socket.Poll(PollMicroseconds, SelectMode.SelectRead))
+            {
+            }
+            return stopped ? 0 : socket.Receive(buffer, offset, count, SocketFlags.None);
+        }
+
+        public override void Write(byte[] buffer, int offset, int count)
+        {
+            for (int sent = 0; sent < count;)
+            {
+                sent += socket.Send(buffer, offset + sent, count - sent, SocketFlags.None);
+            }
+        }
+
+        // In the same thread: if Mono starts a thread of its pool just when the program ends, it waits up to a minute.
+        public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancel)
+        {
+            return Task.FromResult(Read(buffer, offset, count));
+        }
+
+        public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancel)
+        {
+            Write(buffer, offset, count);
+            return Task.FromResult(0);
+        }
+
+        public override void Flush()
+        {
+        }
+
+        public override long Seek(long offset, SeekOrigin origin)
+        {
+            throw new NotSupportedException();
+        }
+
+        public override void SetLength(long value)
+        {
+            throw new NotSupportedException();
         }
     }
 
@@ -3217,6 +3431,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             ProcessStartInfo next = OwnCommand();
             next.UseShellExecute = false; // so that it has the same terminal
             next.EnvironmentVariables["GETSTEP_HOST"] = settings.Host;
+            next.EnvironmentVariables["GETSTEP_TLS"] = settings.Tls == "" ? "0" : settings.Tls;
             next.EnvironmentVariables["GETSTEP_PORT"] = settings.Port.ToString(CultureInfo.InvariantCulture);
             next.EnvironmentVariables["GETSTEP_TEAM"] = settings.Team.ToString(CultureInfo.InvariantCulture);
             next.EnvironmentVariables["GETSTEP_TOKEN"] = settings.Token;

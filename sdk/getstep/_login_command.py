@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from getpass import getpass
 
 from ._errors import NotGetstep, NotProved, Refused, SetupError, Unreachable
@@ -17,6 +18,7 @@ from .client.connection import connect, explain, log_in, read_hello, speaks_our_
 from .client.discovery import FoundServer, NoneChosen, find_one, listing
 from .client.saved_login import SavedLogin, Seen
 from .client.settings import Address, Login, find_address, find_login, find_token, given_port, host_is_given
+from .client.tls import ROOTS
 from .text import Console, escape_control_chars
 from .wire import Goodbye, RemoteProtocolError
 
@@ -55,7 +57,7 @@ def login(options: argparse.Namespace, console: Console) -> int:
         GetstepError: the login is not complete, or the server does not accept it; nothing is saved then.
     """
     found = None if host_is_given(options.host) else _find(given_port(options.port), console)
-    addresses = found.addresses if found else (_given_address(options),)
+    addresses = _with_tls(found, options) if found else (_given_address(options),)
     team = options.team or _ask("Your team's id, a number: ", input)
     token = find_token(options.token, options.token_file) or _ask_token()
     saved = _first_success(addresses, find_login(team, token), console, found=found is not None)
@@ -74,7 +76,13 @@ def logout(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG00
 
 def _given_address(options: argparse.Namespace) -> Address:
     host = options.host or os.environ.get("GETSTEP_HOST") or _ask(_WHICH_HOST, input)
-    return find_address(host, options.port)
+    return find_address(host, options.port, options.tls)
+
+
+def _with_tls(found: FoundServer, options: argparse.Namespace) -> tuple[Address, ...]:
+    """Return the addresses of a server that was found, with the TLS setting that the user has given."""
+    way = find_address("127.0.0.1", tls=options.tls).tls  # with a host, so that none is read from a saved login
+    return tuple(replace(address, tls=way) for address in found.addresses)
 
 
 def _find(port: int | None, console: Console) -> FoundServer | None:
@@ -138,10 +146,18 @@ def try_login(address: Address, team: Login, console: Console, *, must_prove: bo
         raise NotProved(f"{address}: {NOT_PROVED}.\n{_NOT_SAVED}")
     contest = escape_control_chars(hello.contest)
     console.say(f"{contest}: team {answer.team} is {escape_control_chars(answer.name)}; the token was accepted.")
+    if address.tls:
+        console.say(f"The connection uses TLS; {_way(address.tls)}.")
     if not proved:
         console.warn(f"Careful: {NOT_PROVED}.")
     seen = Seen(contest, time.time()) if proved else None
-    return SavedLogin(address.host, address.port, team.team, team.token, seen)
+    return SavedLogin(address.host, address.port, team.team, team.token, seen, address.tls)
+
+
+def _way(tls: str) -> str:
+    if tls == ROOTS:
+        return "an authority that this computer trusts has signed the certificate"
+    return f"the key of the certificate has the pin {tls}"
 
 
 def _ask_token() -> str:

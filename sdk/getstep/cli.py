@@ -256,7 +256,10 @@ def _check(options: argparse.Namespace, console: Console) -> int:
         team, token = find_team(options.team), find_token(options.token, options.token_file)
         return None if team is None and token is None else find_login(team, token)
 
-    address, finder = find_address(options.host, options.port), finder_for(options.host, options.port, console)
+    address, finder = (
+        find_address(options.host, options.port, options.tls),
+        finder_for(options.host, options.port, options.tls, console),
+    )
     bot = options.bot
     if isinstance(bot, str):
         from .programs.wire import command_words  # here: the other commands need no compilers
@@ -303,6 +306,7 @@ def _play(options: argparse.Namespace, console: Console) -> int:
         options.token_file,
         friendly=options.friendly,
         restart_after=options.restart_after,
+        tls=options.tls,
         command=[sys.executable, *sys.orig_argv[1:]] if options.is_process else None,
     ).run()
     return OVER

@@ -35,6 +35,7 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
+import java.net.Socket;
 import java.net.SocketOption;
 import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
@@ -57,7 +58,10 @@ import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
+import java.security.cert.CertificateException;
+import java.security.cert.X509Certificate;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
@@ -80,6 +84,13 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLEngineResult;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLParameters;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /** Plays in a getstep contest: {@code Getstep.play(args, MyBot::getStep)} is the one call that a bot needs. */
 public final class Getstep {
@@ -1528,6 +1539,8 @@ public final class Getstep {
                 + "options:\n"
                 + "  --host HOST         the host's name or address (default: the saved one, else 127.0.0.1)\n"
                 + "  --port PORT         the host's port (default 7777)\n"
+                + "  --tls               connect with TLS; check the certificate of the host\n"
+                + "  --tls-pin PIN       connect with TLS; the certificate has this key: 64 digits on the slip\n"
                 + "  --team TEAM         your team's id, a number\n"
                 + "  --token TOKEN       your team's token\n"
                 + "  --token-file FILE   a text file that holds the token alone\n"
@@ -1538,8 +1551,8 @@ public final class Getstep {
                 + "                      start the program again if getStep has not returned so long after its limit\n"
                 + "                      (default 10; 0 for never)\n"
                 + "  --help, --version\n\n"
-                + "The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and\n"
-                + "GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.\n\n"
+                + "The variables GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TLS, GETSTEP_TEAM, GETSTEP_TOKEN,\n"
+                + "GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER work as well, and so does the login that the command getstep login has saved.\n\n"
                 + "exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl-C";
         private static final String WHERE = "Give it as --%s on the command line, or in the variable %s.\n"
                 + "To save host, team and token permanently: getstep login";
@@ -1556,6 +1569,8 @@ public final class Getstep {
         boolean friendly;
         String host;
         int port;
+        /** "" without TLS, "roots" to have the certificate checked, or the pin of its key. */
+        String tls = "";
         int team;
         String token;
         /** Milliseconds after the limit of a question at which a bot that has not returned is given up; 0 for never. */
@@ -1570,7 +1585,8 @@ public final class Getstep {
             quiet = variable("GETSTEP_QUIET") != null;
             arguments = args;
             List<String> withValue =
-                    Arrays.asList("--host", "--port", "--team", "--token", "--token-file", "--restart-after");
+                    Arrays.asList("--host", "--port", "--team", "--token", "--token-file", "--restart-after",
+                            "--tls-pin");
             for (int i = 0; i < args.length; i++) {
                 String[] parts = args[i].split("=", 2);
                 if (withValue.contains(parts[0])) {
@@ -1589,6 +1605,9 @@ public final class Getstep {
 
         private void flag(String flag) throws SetupError {
             switch (flag) {
+                case "--tls":
+                    given.putIfAbsent("tls-pin", "roots");
+                    break;
                 case "--friendly":
                     friendly = true;
                     break;
@@ -1646,6 +1665,7 @@ public final class Getstep {
                 SavedLogin saved = SavedLogin.load(environment);
                 host = saved == null ? "127.0.0.1" : saved.host;
                 port = saved == null ? DEFAULT_PORT : saved.port; // the saved port belongs to the saved host
+                tls = saved == null ? "" : saved.tls;
             }
             boolean oneColon = host.indexOf(':') >= 0 && host.indexOf(':') == host.lastIndexOf(':');
             host = host.strip();
@@ -1657,6 +1677,24 @@ public final class Getstep {
             // The contest's port in GETSTEP_PORT is not the one for friendly matches.
             String text = friendly ? given.get("port") : option("port", "GETSTEP_PORT");
             port = text != null ? number("port", text, 1, 65535) : friendly ? FRIENDLY_PORT : port;
+            String way = option("tls-pin", "GETSTEP_TLS");
+            // The port for friendly matches speaks no TLS.
+            tls = friendly ? "" : way != null ? tls(way) : tls;
+        }
+
+        static String tls(String text) throws SetupError {
+            String way = text.strip().toLowerCase(Locale.ROOT).replace(":", "");
+            if (way.isEmpty() || way.equals("0")) {
+                return "";
+            }
+            if (way.equals("1") || way.equals("roots")) {
+                return "roots";
+            }
+            if (way.matches("[0-9a-f]{64}")) {
+                return way;
+            }
+            throw new SetupError("The TLS setting is " + Text.shown(text)
+                    + ", expected roots, or a pin: the 64 hexadecimal digits on the slip from the host.");
         }
 
         private void findLogin() throws SetupError {
@@ -1745,12 +1783,18 @@ public final class Getstep {
         final int port;
         final int team;
         final String token;
+        final String tls;
         private final Map<String, Object> seen;
 
         private SavedLogin(Map<?, ?> data) {
             host = text(data.get("host"));
             token = text(data.get("token"));
             port = integer(data.get("port"), 1, 65535);
+            try {
+                tls = data.get("tls") == null ? "" : Settings.tls(String.valueOf(data.get("tls")));
+            } catch (SetupError wrong) {
+                throw new IllegalArgumentException("a value of the wrong kind");
+            }
             team = integer(data.get("team"), 0, MAX_ID);
             Object last = data.get("seen");
             Map<String, Object> checked = null;
@@ -2023,6 +2067,7 @@ public final class Getstep {
         private final SocketChannel channel;
         private final Selector selector;
         private final SelectionKey key;
+        private final Tls tls; // null without TLS
         private final byte[] bytes = new byte[RECEIVE_BYTES];
         private final ByteBuffer incoming = ByteBuffer.wrap(bytes);
         private final ArrayDeque<Message> inbox = new ArrayDeque<>();
@@ -2030,8 +2075,9 @@ public final class Getstep {
         /** Why nothing more will arrive: a ConnectionFailed. Thrown when all messages have been taken out. */
         private ConnectionFailed failure;
 
-        private Connection(SocketChannel channel, Selector selector) throws IOException {
+        private Connection(SocketChannel channel, Tls tls, Selector selector) throws IOException {
             this.channel = channel;
+            this.tls = tls;
             this.selector = selector;
             this.key = channel.register(selector, SelectionKey.OP_READ);
         }
@@ -2053,7 +2099,11 @@ public final class Getstep {
                     channel.configureBlocking(false);
                     open(channel, new InetSocketAddress(address, to.port));
                     setOptions(channel);
-                    return new Connection(channel, selector);
+                    Tls tls = to.tls.isEmpty() ? null : new Tls(channel, to);
+                    if (tls != null) {
+                        tls.shakeHands(CONNECT_MS);
+                    }
+                    return new Connection(channel, tls, selector);
                 } catch (IOException | UnresolvedAddressException | SecurityException error) {
                     failure = new ConnectionFailed(explain(error, to));
                     closeQuietly(channel);
@@ -2135,7 +2185,12 @@ public final class Getstep {
                 throw failure;
             }
             try {
-                write(ByteBuffer.wrap(Encoder.frame(message)));
+                ByteBuffer frame = ByteBuffer.wrap(Encoder.frame(message));
+                if (tls == null) {
+                    write(channel, frame);
+                } else {
+                    tls.write(frame);
+                }
             } catch (NotSendable error) { // moves were checked before
                 throw new IllegalStateException(error);
             } catch (IOException error) {
@@ -2144,7 +2199,7 @@ public final class Getstep {
             }
         }
 
-        private void write(ByteBuffer frame) throws IOException {
+        static void write(SocketChannel channel, ByteBuffer frame) throws IOException {
             long until = System.nanoTime() + SEND_MS * 1_000_000L;
             channel.write(frame);
             while (frame.hasRemaining()) { // the server reads nothing
@@ -2165,7 +2220,7 @@ public final class Getstep {
             for (int i = 0; i < MOST_RECEIVES && failure == null; i++) {
                 incoming.clear();
                 try {
-                    int length = channel.read(incoming);
+                    int length = tls == null ? channel.read(incoming) : tls.read(incoming);
                     if (length == 0) {
                         return;
                     }
@@ -2231,6 +2286,243 @@ public final class Getstep {
             } catch (IOException nothingToSave) {
                 // it is closed all the same
             }
+        }
+    }
+
+    /** TLS over a channel that does not block. A pin stands for the name, the dates and the authority of a certificate. */
+    private static final class Tls {
+        private final SocketChannel channel;
+        private final SSLEngine engine;
+        private final ByteBuffer received; // ready to be read from
+        private final ByteBuffer sent;
+        private ByteBuffer text; // decrypted, ready to be read from
+
+        Tls(SocketChannel channel, Settings to) throws IOException {
+            this.channel = channel;
+            try {
+                SSLContext context = SSLContext.getDefault();
+                if (!to.tls.equals("roots")) {
+                    context = SSLContext.getInstance("TLS");
+                    context.init(null, new TrustManager[] {new Pinned(to.tls)}, null);
+                }
+                engine = context.createSSLEngine(to.host, to.port);
+            } catch (GeneralSecurityException error) {
+                throw new IOException("TLS: " + error.getMessage(), error);
+            }
+            engine.setUseClientMode(true);
+            if (to.tls.equals("roots")) {
+                SSLParameters parameters = engine.getSSLParameters();
+                parameters.setEndpointIdentificationAlgorithm("HTTPS"); // the name is checked only with this
+                engine.setSSLParameters(parameters);
+            }
+            received = ByteBuffer.allocate(2 * engine.getSession().getPacketBufferSize()).limit(0);
+            sent = ByteBuffer.allocate(2 * engine.getSession().getPacketBufferSize());
+            text = ByteBuffer.allocate(2 * engine.getSession().getApplicationBufferSize()).limit(0);
+        }
+
+        void shakeHands(int ms) throws IOException, ConnectionFailed {
+            long until = System.nanoTime() + ms * 1_000_000L;
+            try {
+                engine.beginHandshake();
+                while (engine.getHandshakeStatus() != SSLEngineResult.HandshakeStatus.NOT_HANDSHAKING) {
+                    long left = (until - System.nanoTime()) / 1_000_000;
+                    if (left <= 0 || Thread.currentThread().isInterrupted()) {
+                        throw new ConnectionFailed("no TLS handshake within " + ms / 1000 + " s");
+                    }
+                    if (!step()) {
+                        int length = receive();
+                        if (length < 0) {
+                            throw new ConnectionFailed("the server closed the connection during the TLS handshake");
+                        }
+                        if (length == 0) {
+                            await(left);
+                        }
+                    }
+                }
+            } catch (SSLException error) {
+                answerWithAlert();
+                throw new ConnectionFailed(explain(error));
+            }
+        }
+
+        /** Tells the server why the handshake has failed, so that its host can read it. */
+        private void answerWithAlert() {
+            try {
+                wrap(ByteBuffer.allocate(0));
+            } catch (IOException | RuntimeException alreadyClosed) {
+                // it is not needed
+            }
+        }
+
+        private void await(long ms) throws IOException {
+            try (Selector waiting = Selector.open()) {
+                channel.register(waiting, SelectionKey.OP_READ);
+                waiting.select(ms);
+            }
+        }
+
+        private static String explain(SSLException error) {
+            Throwable cause = error;
+            while (cause.getCause() != null && cause.getCause() != cause) {
+                cause = cause.getCause();
+            }
+            if (cause instanceof WrongPin) {
+                return cause.getMessage();
+            }
+            String said = String.valueOf(cause.getMessage());
+            if (cause instanceof GeneralSecurityException) {
+                return "the certificate of the host is not to be trusted: " + Text.escape(said)
+                        + ". If the slip from the host has a pin, give it with --tls-pin";
+            }
+            return said.toLowerCase(Locale.ROOT).contains("unrecognized ssl message")
+                    ? "what answers there does not speak TLS; without --tls, the bot connects without it"
+                    : "TLS: " + Text.escape(said);
+        }
+
+        /** Goes on with a handshake. Returns false if more bytes have to arrive first. */
+        private boolean step() throws IOException {
+            switch (engine.getHandshakeStatus()) {
+                case NEED_TASK:
+                    for (Runnable task = engine.getDelegatedTask(); task != null; task = engine.getDelegatedTask()) {
+                        task.run();
+                    }
+                    return true;
+                case NEED_WRAP:
+                    wrap(ByteBuffer.allocate(0));
+                    return true;
+                case NEED_UNWRAP:
+                    return unwrap() != SSLEngineResult.Status.BUFFER_UNDERFLOW;
+                default:
+                    return true;
+            }
+        }
+
+        private void wrap(ByteBuffer plain) throws IOException {
+            sent.clear();
+            engine.wrap(plain, sent);
+            sent.flip();
+            Connection.write(channel, sent);
+        }
+
+        private SSLEngineResult.Status unwrap() throws IOException {
+            text.compact();
+            try {
+                return engine.unwrap(received, text).getStatus();
+            } finally {
+                text.flip();
+            }
+        }
+
+        private int receive() throws IOException {
+            received.compact();
+            try {
+                return channel.read(received);
+            } finally {
+                received.flip();
+            }
+        }
+
+        /** Reads as a channel does: returns 0 if no complete record has arrived, -1 at the end. */
+        int read(ByteBuffer into) throws IOException {
+            int start = into.position();
+            while (true) { // all that has arrived: the selector does not know what is decrypted already
+                int length = Math.min(text.remaining(), into.remaining());
+                into.put(text.array(), text.arrayOffset() + text.position(), length);
+                text.position(text.position() + length);
+                if (!into.hasRemaining()) {
+                    return into.position() - start;
+                }
+                SSLEngineResult.Status status = unwrap();
+                int arrived = 1;
+                if (status == SSLEngineResult.Status.CLOSED) {
+                    arrived = -1;
+                } else if (status == SSLEngineResult.Status.BUFFER_UNDERFLOW) {
+                    arrived = receive();
+                } else if (engine.getHandshakeStatus() != SSLEngineResult.HandshakeStatus.NOT_HANDSHAKING) {
+                    step(); // the server has asked for new keys
+                }
+                if (arrived <= 0) {
+                    return into.position() > start ? into.position() - start : arrived;
+                }
+            }
+        }
+
+        void write(ByteBuffer plain) throws IOException {
+            while (plain.hasRemaining()) {
+                wrap(plain);
+            }
+        }
+    }
+
+    /** The certificate of the server has another key than the pinned one. */
+    private static final class WrongPin extends CertificateException {
+        private static final long serialVersionUID = 1;
+
+        WrongPin(String found) {
+            super("the server's certificate has another key than the pin says, so it is not your host, or the host has a"
+                    + " new key (pin " + found + ")");
+        }
+    }
+
+    /** Trusts the certificate with one key, and no other. */
+    private static final class Pinned extends X509ExtendedTrustManager {
+        private final String pin;
+
+        Pinned(String pin) {
+            this.pin = pin;
+        }
+
+        private void check(X509Certificate[] chain) throws CertificateException {
+            byte[] digest;
+            try {
+                digest = MessageDigest.getInstance("SHA-256").digest(chain[0].getPublicKey().getEncoded());
+            } catch (NoSuchAlgorithmException error) {
+                throw new CertificateException(error);
+            }
+            StringBuilder found = new StringBuilder();
+            for (byte one : digest) {
+                found.append(String.format("%02x", one));
+            }
+            if (!found.toString().equals(pin)) {
+                throw new WrongPin(found.toString());
+            }
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type) throws CertificateException {
+            check(chain);
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
+            check(chain);
+        }
+
+        @Override
+        public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine)
+                throws CertificateException {
+            check(chain);
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type) throws CertificateException {
+            throw new CertificateException("this is a client");
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) throws CertificateException {
+            throw new CertificateException("this is a client");
+        }
+
+        @Override
+        public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine)
+                throws CertificateException {
+            throw new CertificateException("this is a client");
+        }
+
+        @Override
+        public X509Certificate[] getAcceptedIssuers() {
+            return new X509Certificate[0];
         }
     }
 
@@ -2840,6 +3132,7 @@ public final class Getstep {
         Map<String, String> environment = next.environment();
         environment.put("GETSTEP_HOST", settings.host);
         environment.put("GETSTEP_PORT", String.valueOf(settings.port));
+        environment.put("GETSTEP_TLS", settings.tls.isEmpty() ? "0" : settings.tls);
         environment.put("GETSTEP_TEAM", String.valueOf(settings.team));
         environment.put("GETSTEP_TOKEN", settings.token);
         Process[] running = new Process[1];

@@ -52,6 +52,10 @@ export interface Settings {
   /** Start the function again if it has not returned so many seconds after its limit: 10, or what GETSTEP_RESTART_AFTER
    *  says; 0: never. */
   restartAfter?: number | string;
+  /** Connect with TLS, and check the certificate of the host. */
+  tls?: boolean;
+  /** Connect with TLS; the certificate has the key with this SHA-256, in hexadecimal digits. */
+  tlsPin?: string;
   /** The arguments in place of those of the command line. */
   args?: string[];
 }

@@ -17,13 +17,14 @@
 //
 // SPDX-License-Identifier: MIT
 
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import { readFileSync, writeSync } from "node:fs";
 import inspector from "node:inspector";
 import net from "node:net";
 import os from "node:os";
 import path from "node:path";
+import tls from "node:tls";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 export const VERSION = "0.1.0";
@@ -684,15 +685,27 @@ function savedLogin() {
   }
   try {
     if (content.length > 10_000) throw new Error("it is too long");
-    const { host, port, team, token, seen } = JSON.parse(content.toString("utf8"));
+    const { host, port, team, token, seen, tls: way } = JSON.parse(content.toString("utf8"));
     if (![host, token].every((word) => typeof word === "string" && word !== "" && escaped(word) === word))
       throw new Error("a value of the wrong kind");
     if (!Number.isInteger(port) || port < 1 || port > 65535 || !Number.isInteger(team) || team < 0 || team > MAX_ID)
       throw new Error(`port ${port}, team ${team}`);
-    return { host, port, team, token, seen: seen ?? null };
+    return { host, port, team, token, seen: seen ?? null, tls: parseTls(way ?? "") };
   } catch (error) {
     throw new Stop(2, `${escaped(file)}: not a saved login (${escaped(error.message)}).\nType getstep login again, or remove the file.`);
   }
+}
+
+/** Return how to connect: "" without TLS, "roots" to have the certificate checked, or the pin of its key. */
+function parseTls(value) {
+  const way = String(value).trim().toLowerCase().replaceAll(":", "");
+  if (way === "" || way === "0") return "";
+  if (way === "roots" || way === "1") return "roots";
+  if (/^[0-9a-f]{64}$/.test(way)) return way;
+  throw new Stop(
+    2,
+    `The TLS setting is ${shortRepr(value)}, expected roots, or a pin: the 64 hexadecimal digits on the slip from the host.`,
+  );
 }
 
 function parseInteger(name, value, lowest, highest) {
@@ -732,10 +745,12 @@ function tokenFromFile(file) {
 function findAddress(given) {
   let host = given.host || process.env.GETSTEP_HOST;
   let port = DEFAULT_PORT;
+  let way = "";
   if (!host) {
     const saved = savedLogin();
     host = saved ? saved.host : "127.0.0.1";
     port = saved ? saved.port : DEFAULT_PORT;
+    way = saved ? saved.tls : "";
   }
   host = String(host).trim();
   if (host === "" || host.includes("/") || host.split(":").length === 2 || escaped(host) !== host)
@@ -747,7 +762,10 @@ function findAddress(given) {
   if (given.friendly) port = FRIENDLY_PORT;
   // The contest's port in GETSTEP_PORT is not the one for friendly matches.
   const number = given.port ?? ((!given.friendly && process.env.GETSTEP_PORT) || null);
-  return { host, port: number === null ? port : parseInteger("port", number, 1, 65535) };
+  const chosen = given.tlsPin ?? (given.tls ? "roots" : process.env.GETSTEP_TLS || null);
+  if (chosen !== null) way = parseTls(chosen);
+  if (given.friendly) way = ""; // the port for friendly matches speaks no TLS
+  return { host, port: number === null ? port : parseInteger("port", number, 1, 65535), tls: way };
 }
 
 const addressText = ({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`);
@@ -797,13 +815,16 @@ function timeScale() {
 }
 
 const USAGE = `usage: node ${path.basename(process.argv[1] ?? "my_bot.mjs")} [--host HOST] [--port PORT] [--team TEAM]
-       [--token TOKEN | --token-file FILE] [--friendly] [--quiet] [--restart-after SECONDS]
+       [--token TOKEN | --token-file FILE] [--tls | --tls-pin PIN] [--friendly] [--quiet]
+       [--restart-after SECONDS]
 
 Play in a getstep bot contest until it is over. You can start it before the contest: it waits
 for the server. If the connection is lost, it reconnects automatically. Ctrl-C stops it.
 
   --host HOST        the host's name or address (default: the saved one, else 127.0.0.1)
   --port PORT        the host's port (default 7777; with --friendly 7780)
+  --tls              connect with TLS; check the certificate of the host
+  --tls-pin PIN      connect with TLS; the certificate has this key: 64 digits on the slip
   --team TEAM        your team's id, a number
   --token TOKEN      your team's token
   --token-file FILE  a text file that holds the token alone
@@ -813,8 +834,8 @@ for the server. If the connection is lost, it reconnects automatically. Ctrl-C s
                      start getStep again if it has not returned so long after its limit
                      (default 10; 0: never)
 
-Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM, GETSTEP_TOKEN,
-GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.
+Missing values are taken from GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TLS, GETSTEP_TEAM,
+GETSTEP_TOKEN, GETSTEP_TOKEN_FILE and GETSTEP_RESTART_AFTER, then from what getstep login has saved.
 
 exit codes: 0 the contest is over, 1 refused or failed, 2 wrong usage, 130 stopped by Ctrl-C`;
 
@@ -825,6 +846,7 @@ const ARGUMENTS = {
   "--token": "token",
   "--token-file": "tokenFile",
   "--restart-after": "restartAfter",
+  "--tls-pin": "tlsPin",
 };
 
 /** Return the settings of a command line. Throws Stop: with code 0 and the help, or with code 2 and the mistake. */
@@ -834,7 +856,7 @@ function parseArguments(words) {
     const [, name, joined] = /^(--[a-z-]+)=(.*)$/s.exec(words[n]) ?? [null, words[n], null];
     if (joined === null && (name === "--help" || name === "-h")) throw new Stop(0, USAGE);
     if (joined === null && name === "--version") throw new Stop(0, `getstep JavaScript ${VERSION}`);
-    if (joined === null && (name === "--quiet" || name === "--friendly")) {
+    if (joined === null && (name === "--quiet" || name === "--friendly" || name === "--tls")) {
       found[name.slice(2)] = true;
       continue;
     }
@@ -1108,7 +1130,41 @@ function explain(error, address) {
   if (error.code === "ETIMEDOUT") return "no answer; the address is wrong, or a firewall or another network is between";
   if (["EHOSTUNREACH", "ENETUNREACH", "ENETDOWN"].includes(error.code))
     return "no way to that address; is this computer in the host's network?";
-  return escaped(error.message);
+  return escaped(tlsText(error) ?? error.message);
+}
+
+/** Begin a connection with TLS. A pin stands for the name, the dates and the authority of the certificate. */
+function tlsSocket(options, { host, tls: way }) {
+  const socket = tls.connect({
+    ...options,
+    servername: net.isIP(host) ? "" : host,
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: way === "roots",
+    // not the default: that takes the resolved address for the host's name
+    checkServerIdentity: (_, certificate) => (way === "roots" ? tls.checkServerIdentity(host, certificate) : undefined),
+  });
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 10_000);
+  return socket;
+}
+
+/** Return why the server is not the host; null if the key of its certificate is the pinned one. */
+function wrongPin(socket, pin) {
+  const key = socket.getPeerX509Certificate().publicKey.export({ type: "spki", format: "der" });
+  const found = createHash("sha256").update(key).digest("hex");
+  return found === pin
+    ? null
+    : "the server's certificate has another key than the pin says, so it is not your host, or the host has a new key" +
+        ` (pin ${found})`;
+}
+
+/** Return an error of TLS in words; null for another one. */
+function tlsText(error) {
+  if (error.code === "ERR_SSL_WRONG_VERSION_NUMBER" || error.code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return "what answers there does not speak TLS; without --tls, the bot connects without it";
+  if (/^(CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_TLS_CERT)/.test(error.code ?? ""))
+    return `the certificate of the host is not to be trusted: ${error.message}. If the slip from the host has a pin, give it with --tls-pin`;
+  return null;
 }
 
 /** A socket to the server, and the client's side of the conversation. `arrived` is called after messages have come. */
@@ -1138,7 +1194,7 @@ class Connection {
     let failure = new Error("the name has no address");
     for (const { address: host } of found) {
       try {
-        return new Connection(await Connection.#connect(host, address.port));
+        return new Connection(await Connection.#connect(host, address));
       } catch (error) {
         failure = error;
       }
@@ -1146,9 +1202,10 @@ class Connection {
     throw new ConnectionFailed(explain(failure, address));
   }
 
-  static #connect(host, port) {
+  static #connect(host, address) {
     return new Promise((resolve, reject) => {
-      const socket = net.connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 });
+      const options = { host, port: address.port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 };
+      const socket = address.tls === "" ? net.connect(options) : tlsSocket(options, address);
       const fail = (error) => {
         clearTimeout(timer);
         socket.destroy();
@@ -1156,7 +1213,9 @@ class Connection {
       };
       const timer = setTimeout(() => fail(Object.assign(new Error("timed out"), { code: "ETIMEDOUT" })), CONNECT_MS);
       socket.once("error", fail);
-      socket.once("connect", () => {
+      socket.once(address.tls === "" ? "connect" : "secureConnect", () => {
+        const wrong = address.tls === "" || address.tls === "roots" ? null : wrongPin(socket, address.tls);
+        if (wrong !== null) return fail(new Error(wrong));
         clearTimeout(timer);
         socket.removeListener("error", fail);
         resolve(socket);

@@ -61,18 +61,22 @@ class Notice:
 class Listening:
     """The server accepts connections at ``host``:``port``; ``classic_port`` is None if there is none.
 
-    ``stamped``: the kernel timestamps received data; otherwise the time of the read counts.
+    ``stamped``: the kernel timestamps received data; otherwise the time of the read counts. ``local_port``: the
+    port on the loopback interface for programs of this machine, if ``port`` speaks TLS.
     """
 
     host: str
     port: int
     classic_port: int | None
     stamped: bool
+    local_port: int | None = None
 
     @property
-    def local_host(self) -> str:
-        """The address for processes on this machine."""
-        return local_host(self.host)
+    def local_address(self) -> tuple[str, int]:
+        """The host and the port for processes on this machine, without TLS."""
+        if self.local_port is not None:
+            return "127.0.0.1", self.local_port
+        return local_host(self.host), self.port
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ PAUSES = {
     "checked": None,
     "replaced": None,
     "login_timeout": connection.HOSTILE_RETRY_MS,
+    "tls_required": None,
     "unsupported_version": None,
     "unknown_team": None,
     "bad_token": None,

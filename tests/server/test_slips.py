@@ -26,11 +26,13 @@ from getstep.languages import LANGUAGES, PACKED
 from getstep_engines import GAMES
 from getstep_server.addresses import doubtful_address, lan_address
 from getstep_server.cli.main import run_command
+from getstep_server.config.certificate import Certificate
 from getstep_server.config.contest import Contest, Team, load_contest
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash, write_contestants_package
 from getstep_server.errors import ConfigError
 from getstep_server.reports.slips import address_to_type, as_html, as_text, commands
+from tests.support.certificates import needs_openssl, self_signed, signed
 from tests.support.contests import make_contest
 
 TEAMS = [
@@ -89,6 +91,19 @@ def test_the_commands_to_type() -> None:
     page = as_text(contest, "192.0.2.7").splitlines()
     assert [line for line in page if line[2:] in typed] == [f"  {line}" for line in typed]
     assert longest(as_text(contest, "192.0.2.7")) < 80
+
+
+@needs_openssl
+def test_with_tls_a_slip_has_the_option_of_the_certificate(tmp_path: Path) -> None:
+    own = self_signed(tmp_path)
+    contest = make_contest(tmp_path, 1, server={"port": 7777, **own.settings()})
+    pin = f"--tls-pin {Certificate(own.certificate, own.key).pin}"
+    (team,) = contest.teams.values()
+    assert pin in commands(contest, team, "192.0.2.7", HASH)["login"]
+    assert pin in as_html(contest, "192.0.2.7")
+    files = signed(tmp_path, own, "IP:192.0.2.7")
+    contest = make_contest(tmp_path, 1, server={"port": 7777, **files.settings()})
+    assert commands(contest, team, "192.0.2.7", HASH)["login"].endswith("--tls --team 1 --token " + team.token)
 
 
 def test_a_slip_has_the_address_of_the_live_page_and_its_qr_code() -> None:

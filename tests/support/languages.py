@@ -49,10 +49,10 @@ BUILDS = "GETSTEP_TEST_BUILDS"
 """The variable with the folder of what this run of the tests has compiled; see tests/conftest.py."""
 
 
-def compile_cpp(source: Path, flags: Sequence[str] = SANITIZED) -> Path:
+def compile_cpp(source: Path, flags: Sequence[str] = SANITIZED, libraries: Sequence[str] = ()) -> Path:
     """Compile a program in C++, with the SDK's header in its path, and return it."""
     sdk = Path(str(LANGUAGES["cpp"].folder))
-    command = ["g++", *CPP_FLAGS, *flags, f"-I{sdk}", "-o", "{made}/program", str(source)]
+    command = ["g++", *CPP_FLAGS, *flags, f"-I{sdk}", "-o", "{made}/program", str(source), *libraries]
     return _compiled(command, source, sdk / "getstep.hpp") / "program"
 
 
@@ -174,8 +174,8 @@ COMPILERS = {
 """The tools that a bot of each SDK needs."""
 
 
-def of_sdk(name: str, bot: str, *, optimized: bool = False) -> list[str]:
-    """Build a bot of the SDK's folder ``bots``, and return the command that starts it."""
+def of_sdk(name: str, bot: str, *, optimized: bool = False, tls: bool = False) -> list[str]:
+    """Build a bot of the SDK's folder ``bots``, and return the command that starts it; ``tls``: with OpenSSL."""
     need(*COMPILERS[name])
     if name in ("java", "csharp"):  # whose files have the names of their classes
         bot = bot.title().replace("_", "")
@@ -187,7 +187,8 @@ def of_sdk(name: str, bot: str, *, optimized: bool = False) -> list[str]:
     if name == "java":
         return ["java", *QUICK_START, "-cp", str(compile_java(source)), bot]
     level = "-O2" if optimized else "-O0"  # 8 s of compiling, or 4
-    return [str(compile_cpp(source, [level, "-Wno-conversion", "-Wno-sign-conversion"]))]
+    flags = [level, "-Wno-conversion", "-Wno-sign-conversion", *(["-DGETSTEP_TLS"] if tls else [])]
+    return [str(compile_cpp(source, flags, ["-lssl", "-lcrypto"] if tls else []))]
 
 
 # --- the example programs of the conventions, and the tools that each language needs ----------------------------

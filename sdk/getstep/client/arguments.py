@@ -14,13 +14,14 @@ from getstep.text import escape_control_chars
 
 from .restart import RESTART_SECONDS
 from .settings import DEFAULT_HOST, DEFAULT_PORT, FRIENDLY_PORT, PAGE_PORT
+from .tls import ROOTS
 
 _HOST_HELP = f"the host's name or address (default: the saved one, else {DEFAULT_HOST}, else found on this network)"
 
 _DESCRIPTION = "Play with this bot in a getstep bot contest until it is over. Ctrl-C stops it."
 _EPILOG = (
-    "Missing values are those that the file gives to getstep.play, then GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TEAM,"
-    " GETSTEP_TOKEN and GETSTEP_TOKEN_FILE, then what getstep login has saved."
+    "Missing values are those that the file gives to getstep.play, then GETSTEP_HOST, GETSTEP_PORT, GETSTEP_TLS,"
+    " GETSTEP_TEAM, GETSTEP_TOKEN and GETSTEP_TOKEN_FILE, then what getstep login has saved."
 )
 
 
@@ -34,10 +35,24 @@ def add_connection(parser: argparse.ArgumentParser, *, page: bool = False) -> No
         parser.add_argument("--port", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     else:
         parser.add_argument("--port", help=f"the host's port (default {DEFAULT_PORT})")
+        _add_tls(parser)
     parser.add_argument("--team", help="your team's id, a number")
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="your team's token")
     token.add_argument("--token-file", metavar="FILE", help="a text file that holds the token alone")
+
+
+def _add_tls(parser: argparse.ArgumentParser) -> None:
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument(
+        "--tls", action="store_const", const=ROOTS, help="connect with TLS; check the certificate of the host"
+    )
+    way.add_argument(
+        "--tls-pin",
+        dest="tls",
+        metavar="PIN",
+        help="connect with TLS; the certificate has this key: 64 hexadecimal digits on the slip",
+    )
 
 
 def add_playing(parser: argparse.ArgumentParser) -> None:

@@ -127,6 +127,7 @@ def play(
     token_file: str | os.PathLike[str] | None = None,
     quiet: bool = False,
     restart_after: float | str | None = None,
+    tls: bool | str | None = None,
 ) -> list[Result]:
     """Play in a contest until it is over; the one call a bot needs.
 
@@ -153,6 +154,8 @@ def play(
         quiet: print problems only.
         restart_after: seconds after the limit of a move at which a program that hangs is started again; 0 for
             never. Else GETSTEP_RESTART_AFTER, else 10.
+        tls: True to connect with TLS and to check the host's certificate, or the pin of its key (64 hexadecimal
+            digits on the slip); else GETSTEP_TLS, else as saved.
 
     Returns:
         The matches that ended while the bot was connected, since the program was last started, in order; the latest
@@ -190,6 +193,7 @@ def play(
             token_file,
             friendly=own.friendly,
             restart_after=restart_after if own.restart_after is None else own.restart_after,
+            tls=tls if own.tls is None else own.tls,
             command=command_of_this_program(),
         )
         return client.run()
@@ -212,6 +216,7 @@ def client_for(
     *,
     friendly: bool,
     restart_after: float | str | None,
+    tls: bool | str | None,
     command: Sequence[str] | None,
 ) -> Client:
     """Return the client of a program that plays with one bot.
@@ -226,6 +231,7 @@ def client_for(
         token_file: a file with the token.
         friendly: play friendly matches.
         restart_after: as of `play`.
+        tls: as of `play`.
         command: starts this program again, if it hangs; None if this process has more to do than to play.
 
     Raises:
@@ -234,20 +240,21 @@ def client_for(
     seconds = find_restart_after(restart_after)
     program = None if command is None else Program(command, seconds)
     handover = None if command is None else take_handover()
-    address = find_address(host, port or (FRIENDLY_PORT if friendly else None))
+    # the port for friendly matches speaks no TLS
+    address = find_address(host, port or (FRIENDLY_PORT if friendly else None), False if friendly else tls)
     login = find_login(team, token, token_file) if handover is None else handover.login
     # Only contests are announced on the network: a friendly bot goes to the given or the saved host.
-    finder = None if friendly else finder_for(host, port, console)
+    finder = None if friendly else finder_for(host, port, tls, console)
     return Client(
         load_bot(), address, login, console, finder=finder, friendly=friendly, program=program, handover=handover
     )
 
 
-def finder_for(host: str | None, port: int | str | None, console: Console) -> Finder | None:
+def finder_for(host: str | None, port: int | str | None, tls: bool | str | None, console: Console) -> Finder | None:
     """Return what finds other servers than that of `find_address`; None if the user has named the host."""
     if host_is_given(host):
         return None
-    return Finder(find_address(host, port), load(), given_port(port), console)
+    return Finder(find_address(host, port, tls), load(), given_port(port), console)
 
 
 @dataclass

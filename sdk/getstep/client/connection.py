@@ -36,6 +36,7 @@ from getstep.wire import (
 
 from .saved_login import absence
 from .settings import Address, Login
+from .tls import is_no_text_yet, over_tls
 
 TICK_SECONDS = 0.2
 """The longest single wait. On Windows, Ctrl-C does not interrupt a wait for a socket."""
@@ -207,6 +208,8 @@ def connect(address: Address) -> ServerConnection:
         try:
             _connect(sock, socket_address)
             _set_options(sock)
+            if address.tls:
+                sock = over_tls(sock, address.host, address.tls)
         except BaseException as error:  # Ctrl-C, too: the socket would stay open
             sock.close()
             if not isinstance(error, OSError):
@@ -335,7 +338,9 @@ def _set_options(sock: socket.socket) -> None:
 
 def _is_no_data_yet(error: OSError) -> bool:
     """Return True if nothing has arrived yet. A TimeoutError with a code is the network's, and final."""
-    return isinstance(error, BlockingIOError) or (isinstance(error, TimeoutError) and error.errno is None)
+    if isinstance(error, TimeoutError):
+        return error.errno is None
+    return isinstance(error, BlockingIOError) or is_no_text_yet(error)
 
 
 def _behaviour(error: Exception) -> str:

@@ -89,7 +89,7 @@ class Handover:
         address, login = self.address, self.login
         return json.dumps(
             [
-                *(address.host, address.port, login.team, login.token),
+                *(address.host, address.port, address.tls, login.team, login.token),
                 *(self.hangs, self.proved, self.located, self.supervised),
             ]
         )
@@ -106,9 +106,9 @@ def take_handover(environment: dict[str, str] | os._Environ[str] = os.environ) -
     if text is None:
         return None
     try:
-        host, port, team, token, hangs, *flags = json.loads(text)
+        host, port, tls, team, token, hangs, *flags = json.loads(text)
         proved, located, supervised = map(bool, flags)
-        address, login = Address(str(host), int(port)), Login(int(team), str(token))
+        address, login = Address(str(host), int(port), str(tls)), Login(int(team), str(token))
         return Handover(address, login, int(hangs), proved, located, supervised)
     except (TypeError, ValueError):  # somebody else has set the variable
         return None

@@ -21,6 +21,8 @@ from getstep._errors import SetupError
 from getstep._version import FORMAT, NEEDS, newer_format
 from getstep.wire import MAX_TEAM
 
+from .tls import parse_tls
+
 FILE_VARIABLE = "GETSTEP_LOGIN_FILE"
 """The variable with another place for the file: for an account that several teams share."""
 
@@ -39,13 +41,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class SavedLogin:
-    """A host, a team and its token, and what was last seen of that host."""
+    """A host, a team and its token, what was last seen of that host, and its TLS setting (`settings.Address`)."""
 
     host: str
     port: int
     team: int
     token: str = field(repr=False)
     seen: Seen | None = None
+    tls: str = ""
 
 
 def login_file(
@@ -96,7 +99,14 @@ def _parse(data: Any) -> SavedLogin:
         raise ValueError("a value of the wrong kind")
     if not (0 < port < 65536 and 0 <= team <= MAX_TEAM):
         raise ValueError(f"port {port}, team {team}")
-    return SavedLogin(host, port, team, token, _parse_seen(data.get("seen")))
+    return SavedLogin(host, port, team, token, _parse_seen(data.get("seen")), _parse_tls(data.get("tls")))
+
+
+def _parse_tls(data: Any) -> str:
+    try:
+        return parse_tls(data)
+    except SetupError as error:
+        raise ValueError("a TLS setting of another kind") from error
 
 
 def _parse_seen(data: Any) -> Seen | None:

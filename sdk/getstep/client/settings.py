@@ -12,6 +12,7 @@ from getstep.text import short_repr
 from getstep.wire import MAX_TEAM, canonical_token
 
 from . import saved_login
+from .tls import parse_tls
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 7777
@@ -36,34 +37,40 @@ class Login:
 
 @dataclass(frozen=True)
 class Address:
-    """The server's host and port."""
+    """The server's host and port; ``tls`` is "" for none, `tls.ROOTS`, or a pin."""
 
     host: str
     port: int
+    tls: str = ""
 
     def __str__(self) -> str:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def find_address(host: str | None = None, port: int | str | None = None) -> Address:
-    """Return the server's address: the arguments, GETSTEP_HOST and GETSTEP_PORT, the saved one, or the defaults.
+def find_address(host: str | None = None, port: int | str | None = None, tls: bool | str | None = None) -> Address:
+    """Return the server's address: the arguments, GETSTEP_HOST, GETSTEP_PORT and GETSTEP_TLS, the saved one, or the
+    defaults.
 
-    The saved port belongs to the saved host: another host has the default port.
+    The saved port and the saved TLS setting belong to the saved host: another host has the default port and no TLS.
 
     Raises:
-        SetupError: the host or the port is not valid.
+        SetupError: the host, the port or the TLS setting is not valid.
     """
-    host, default_port = host or os.environ.get("GETSTEP_HOST"), DEFAULT_PORT
+    host, default_port, saved_tls = host or os.environ.get("GETSTEP_HOST"), DEFAULT_PORT, ""
     if not host:
         saved = saved_login.load()
-        host, default_port = (saved.host, saved.port) if saved else (DEFAULT_HOST, DEFAULT_PORT)
+        host, default_port, saved_tls = (
+            (saved.host, saved.port, saved.tls) if saved else (DEFAULT_HOST, DEFAULT_PORT, "")
+        )
     if not isinstance(host, str) or "/" in host or host.count(":") == 1 or not host.strip().isprintable():
         raise SetupError(
             f"The host is {short_repr(host)}, expected a name or an address alone, such as 192.168.1.10.\n"
             "The port goes into --port, port=... or GETSTEP_PORT."
         )
     number = given_port(port)
-    return Address(host.strip(), default_port if number is None else number)
+    given_tls = tls if tls is not None else os.environ.get("GETSTEP_TLS") or None
+    way = saved_tls if given_tls is None else parse_tls(given_tls)
+    return Address(host.strip(), default_port if number is None else number, way)
 
 
 def host_is_given(host: str | None = None) -> bool:

@@ -121,9 +121,7 @@ class ProgramSeats:
         token = secrets.token_hex(16)
         self.logins[team] = HostedLogin(token, seat)
         self._arrived[team] = trio.Event()
-        return HostedJob(
-            seated.program, team, token, where.local_host, where.port, match, seated.first, startup_seconds
-        )
+        return HostedJob(seated.program, team, token, *where.local_address, match, seated.first, startup_seconds)
 
     def home(self, team: int) -> Path:
         """Return the folder for the copies of the files of a team's program."""

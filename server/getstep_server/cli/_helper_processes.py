@@ -182,7 +182,7 @@ async def _run_house_bot(contest: Contest, team: int, where: Listening) -> int:
     bot = contest.house_bots[team]
     try:
         with ChildLog(contest.folder / f"house-{bot}.log") as log:
-            process = await _start_house_bot(house_bot_file(bot), contest.teams[team], where.local_host, where.port)
+            process = await _start_house_bot(house_bot_file(bot), contest.teams[team], *where.local_address)
             return await run(process, log, end_seconds=0)
     except OSError:  # no memory, no process or no disk left: the contest is more important
         return -1

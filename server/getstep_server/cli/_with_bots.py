@@ -33,7 +33,7 @@ async def _play_with_bots(contest: Contest, bus: Bus, bots: Bots) -> RunOutcome:
 
         def note(event: Event) -> None:
             if isinstance(event, Listening):
-                nursery.start_soon(run_bots, contest, event.port, bots, over)
+                nursery.start_soon(run_bots, contest, event.local_address[1], bots, over)
             elif isinstance(event, ContestOver):
                 over.set()
 

@@ -21,7 +21,7 @@ from getstep_server.validation import Check, Location, Mistake, ValidationError,
 
 from .database_address import DatabaseAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
-from .fields import Address, Host, Name, OutsideAddress, Port, Seconds, TeamId, TomlTable, check_unique
+from .fields import Address, FilePath, Host, Name, OutsideAddress, Port, Seconds, TeamId, TomlTable, check_unique
 from .toml_file import SettingError, config_error, errors_of, load
 
 CLASSIC_GAME = "hop"
@@ -56,6 +56,7 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
     contestants reach this server through address translation; one without a port stands for all ports.
     ``host_page`` is where the host's console answers: to browsers of this machine, of the network, or nowhere.
+    ``tls_certificate`` and ``tls_key`` are PEM files: with them the port for bots speaks TLS.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -66,6 +67,8 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     database: Annotated[str, Check(postgres_address, max_length=1000)] | None = None
     judges: Annotated[int, Meta(ge=1, le=64)] = 1
     host_page: HostPage = "loopback"
+    tls_certificate: FilePath | None = None
+    tls_key: FilePath | None = None
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
     addresses: Annotated[list[OutsideAddress], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as above
 
@@ -74,6 +77,13 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
         classic = fields.get("classic_port")
         if classic is not None and classic == fields.get("port") != 0:
             yield wrong(("classic_port",), classic, "another port than the server's own")
+        files = {name: fields.get(name) for name in ("tls_certificate", "tls_key")}
+        if None in files.values() and any(files.values()):
+            here, missing = sorted(files, key=lambda name: files[name] is None)
+            yield wrong((here,), files[here], f"{missing} as well: TLS takes both files")
+        if files["tls_key"] is not None and fields.get("judges", 1) > 1:
+            expected = "1 with TLS: the state of a connection with TLS cannot be given to a judge process"
+            yield wrong(("judges",), fields["judges"], expected)
 
 
 class PageTable(TomlTable, frozen=True, kw_only=True):

@@ -77,6 +77,8 @@ def _check_ms(seconds: float) -> None:
 Name = Annotated[str, Check(check_visible, max_length=MAX_NAME)]
 Host = Annotated[str, Check(_check_host, max_length=MAX_NAME)]
 Address = Annotated[str, Check(_check_address)]
+FilePath = Annotated[str, Check(check_visible, max_length=1000)]
+"""A file; a relative path begins in the contest's folder."""
 OutsideAddress = Annotated[str, Check(_check_outside_address)]
 Port = Annotated[int, Meta(ge=0, le=65535)]  # 0: the system chooses a free one
 TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]

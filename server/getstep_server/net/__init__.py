@@ -16,5 +16,6 @@ __all__ = [
     "seat",
     "syn_filter",
     "timestamps",
+    "tls",
     "wire_connection",
 ]

@@ -80,11 +80,20 @@ def _keep_alive(listener: socket.socket) -> None:
 
 
 class Ports:
-    """The open listeners; a context manager that closes them."""
+    """The open listeners; a context manager that closes them.
 
-    def __init__(self, main: socket.socket, classic: socket.socket | None) -> None:
+    Attributes:
+        main: for bots.
+        classic: for the classic wire, if the contest has it.
+        local: for programs of this machine, if ``main`` speaks TLS.
+    """
+
+    def __init__(
+        self, main: socket.socket, classic: socket.socket | None, local: socket.socket | None = None
+    ) -> None:
         self.main = main
         self.classic = classic
+        self.local = local
 
     def __enter__(self) -> Ports:
         return self
@@ -94,7 +103,7 @@ class Ports:
 
     def close(self) -> None:
         """Stop accepting connections. Further calls do nothing."""
-        for listener in (self.main, self.classic):
+        for listener in (self.main, self.classic, self.local):
             if listener is not None and listener.fileno() != -1:
                 trio.lowlevel.notify_closing(listener)
                 listener.close()
@@ -104,7 +113,9 @@ class Ports:
         """The event that tells the addresses of the listeners."""
         host, port = self.main.getsockname()[:2]
         classic_port = None if self.classic is None else self.classic.getsockname()[1]
-        return Listening(host, port, classic_port, stamped=timestamps.timestamps_supported())
+        local_port = None if self.local is None else self.local.getsockname()[1]
+        stamped = timestamps.timestamps_supported()
+        return Listening(host, port, classic_port, stamped=stamped, local_port=local_port)
 
 
 def open_ports(contest: Contest) -> Ports:
@@ -114,14 +125,15 @@ def open_ports(contest: Contest) -> Ports:
         UsageError: a port is busy, or the address is not this machine's; the message names the setting to change.
     """
     server = contest.file.server
-    main = _open(contest, server.port, "port")
-    if server.classic_port is None:
-        return Ports(main, None)
-    try:
-        return Ports(main, _open(contest, server.classic_port, "classic_port"))
-    except UsageError:
-        main.close()
-        raise
+    with contextlib.ExitStack() as opened:  # closes them again if one cannot be opened
+        main = opened.enter_context(_open(contest, server.port, "port"))
+        classic = local = None
+        if server.classic_port is not None:
+            classic = opened.enter_context(_open(contest, server.classic_port, "classic_port"))
+        if server.tls_key is not None:
+            local = opened.enter_context(open_listener("127.0.0.1", 0))
+        opened.pop_all()
+        return Ports(main, classic, local)
 
 
 def _open(contest: Contest, port: int, setting: str) -> socket.socket:

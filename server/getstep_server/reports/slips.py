@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from getstep_engines import GAMES
 from getstep_server.addresses import reachable_host
+from getstep_server.config.certificate import tls_words
 from getstep_server.config.contest import Contest, Team, contest_path
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash
@@ -182,9 +183,13 @@ def commands(contest: Contest, team: Team, host: str, package: str) -> dict[str,
     """Return the commands of a team: "install" (three lines), "new", "practice", "login", "check" and "play".
 
     ``package`` is the hash of the contestants' package.
+
+    Raises:
+        ConfigError: the certificate of the contest cannot be read.
     """
     port = contest.file.server.port
-    where = f"--host {shlex.quote(host)}" + (f" --port {port}" if port != 7777 else "")
+    words = ["--host", shlex.quote(host), *(["--port", str(port)] if port != 7777 else []), tls_words(contest)]
+    where = " ".join(word for word in words if word)
     games = list(dict.fromkeys(event.game.name for event in _events(contest, team)))
     asked = f" --game {games[0]}" if len(games) > 1 else ""
     return {

@@ -10,19 +10,22 @@ from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, closing, contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Protocol
 
 import trio
 
 from getstep.wire import Goodbye
+from getstep_server.config.certificate import certificate_of
 from getstep_server.config.contest import Contest, check_matches, check_teams
 from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import SHUTDOWN_RETRY_MS
-from getstep_server.net.listener import accept_forever, open_ports
+from getstep_server.net.listener import MakeConnection, accept_forever, open_ports
 from getstep_server.net.registry import ConnectionRegistry
 from getstep_server.net.seat import seats_of
+from getstep_server.net.tls import TlsConnection
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
@@ -155,6 +158,7 @@ async def run_opened(
     # the threads of tables and ratings hold the interpreter for so long; the default is 5 ms
     sys.setswitchinterval(THREAD_TURN_SECONDS)
     async with AsyncExitStack() as stack:
+        certificate = await trio.to_thread.run_sync(certificate_of, contest)
         # First, so that a run that finds its port busy leaves nothing in contest.log.
         ports = stack.enter_context(open_ports(contest))
         disk = Disk(contest.folder, bus.publish)
@@ -202,7 +206,10 @@ async def run_opened(
         await hosted.open(seats, ports.listening, unfinished, on_cluster=cluster is not None)
         outcome = RunOutcome.STOPPED
         async with registry.poller.open(), trio.open_nursery() as nursery:
-            nursery.start_soon(accept_forever, ports.main, WireConnection, registry, nursery)
+            outside: MakeConnection = WireConnection if certificate is None else partial(TlsConnection, certificate)
+            nursery.start_soon(accept_forever, ports.main, outside, registry, nursery)
+            if ports.local is not None:
+                nursery.start_soon(accept_forever, ports.local, WireConnection, registry, nursery)
             if ports.classic is not None:
                 nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
             nursery.start_soon(scheduler.run)

@@ -82,7 +82,7 @@ class StatusFile:
         status = self._status
         match event:
             case Listening():
-                status = replace(status, address=(event.local_host, event.port))
+                status = replace(status, address=event.local_address)
             case TeamArrived(team):
                 status = replace(status, connected={**status.connected, team: event.here})
             case TeamLeft(team, here=0):

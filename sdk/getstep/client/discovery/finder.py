@@ -150,9 +150,10 @@ class Finder:
         if not trying:
             self._choose_none(servers, result)
         for server in trying:
-            if set(server.addresses) != {self.own}:
+            if set(server.addresses) != {replace(self.own, tls="")}:
                 self._tell(f"Found {server} on this network.")
-        addresses = [address for server in trying for address in server.addresses if address != self.own]
+        found = [replace(address, tls=self.own.tls) for server in trying for address in server.addresses]
+        addresses = [address for address in found if address != self.own]
         self._tried.update(addresses[:MAX_TRIED])
         return addresses[:MAX_TRIED]
 
