@@ -433,6 +433,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "programs",
             "records",
             "sandbox",
+            "standby",
             "storage",
             "text",
             "tournament",
@@ -519,6 +520,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
             "programs",  # those that teams submit
             "records",
             "reports",
+            "standby",  # copies come from the page
             "storage",
             "text",
             "tournament",
@@ -529,6 +531,11 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
         5,
         {"addresses", "children", "config", "errors", "events", "incident", "limits", "login_limits", "text"},
         "a socket knows no game, result or tournament",
+    ),
+    "standby": (
+        6,
+        {"config", "errors", "limits", "records", "storage", "text", "tournament"},
+        "it copies a contest and decides who plays it, and knows neither bots nor judges",
     ),
     "storage": (
         5,

@@ -336,6 +336,15 @@ MAX_FEED_MATCHES = 512
 HEARTBEAT_SECONDS = 15.0
 """The interval of empty comments on a quiet event stream: a spectator that has vanished is noticed."""
 
+MAX_STANDBY_FRAME_BYTES = 1 << 24
+"""A frame between a first host and its copy: several times the longest record of a match."""
+
+MAX_STANDBYS = 4
+"""The copies of a contest that are kept at the same time. Each reads journal and database 10 times a second."""
+
+STANDBY_BODY_BYTES = 1 << 17
+"""What a copy says that it has: 200 segments and 3,000 files take 70 kB."""
+
 JOURNAL_TAIL_BYTES = 1 << 20
 """The bytes of the journal that the page reads at once: 10,000 turns, parsed in 30 ms."""
 

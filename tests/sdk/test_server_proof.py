@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from getstep import Refused, Result
 from getstep.client.client import NOT_PROVED, Client
-from getstep.client.connection import NOT_LOCATED
+from getstep.client.connection import EARLIER_HOST, NOT_LOCATED, WRONG_FENCE
 from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
-from getstep.wire import CLOSED, Goodbye, Step, prove_server
+from getstep.wire import CLOSED, Goodbye, Join, Step, Welcome, prove_fence, prove_server
 from tests.support.fake_server import (
+    HOP,
     OVER,
     TEAM,
     TOKEN,
@@ -28,6 +30,7 @@ from tests.support.fake_server import (
     ask,
     end,
     no_proof,
+    right_proof,
     start,
     wrong_proof,
 )
@@ -280,3 +283,52 @@ def test_another_version_does_not_end_a_bot_that_was_logged_in(capsys: pytest.Ca
     with FakeServer(says(), other, only_over) as server:
         assert play(server) == []
     assert "The server speaks version 2 of the protocol" in capsys.readouterr().err
+
+
+# --- fencing numbers ------------------------------------------------------------------------------------------
+
+
+def with_fence(number: int, *messages: Goodbye, proof: str = "") -> Script:
+    """Accept the login of a client with a fencing number, then say that; keep what the client had in `join`."""
+
+    def script(session: Session) -> None:
+        assert isinstance(session.greet(), Join)
+        join = session.join
+        assert join is not None
+        assert join.nonce is not None
+        seen.append((join.fence, join.fence_certificate))
+        certificate = f"{number:064x}"
+        right = prove_fence(TOKEN, session.nonce, join.nonce, number, certificate)
+        welcome = Welcome(TEAM, "The Hoppers", 100, [HOP], right_proof(session))
+        if number:
+            welcome = replace(welcome, fence=number, fence_certificate=certificate, fence_proof=proof or right)
+        session.say(welcome, *messages)
+        if messages:
+            assert session.hear() is CLOSED
+
+    return script
+
+
+seen: list[tuple[int | None, str | None]] = []
+"""The number and the certificate in each `join`."""
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_a_host_from_which_another_has_taken_over_is_refused(
+    earlier: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen.clear()
+    over = goodbye("contest_over")
+    scripts = [with_fence(2, goodbye(retry_ms=0)), with_fence(earlier), with_fence(3, over)]
+    with FakeServer(*scripts) as server:
+        play(server)
+    assert seen == [(None, None), (2, f"{2:064x}"), (2, f"{2:064x}")]
+    assert EARLIER_HOST in capsys.readouterr().err
+
+
+def test_a_wrong_proof_of_a_fencing_number_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    seen.clear()
+    with FakeServer(with_fence(9, proof="0" * 64), with_fence(1, goodbye("contest_over"))) as server:
+        play(server)
+    assert seen == [(None, None), (None, None)]
+    assert WRONG_FENCE in capsys.readouterr().err

@@ -22,6 +22,7 @@ from getstep.wire import (
     Step,
     canonical_token,
     sign,
+    verify_fence,
     verify_server,
 )
 from getstep.wire._frames import FrameReader, check_decodable, decode, encode
@@ -130,6 +131,9 @@ def test_signatures() -> None:
         assert verify_server(entry["token"], *nonces, entry["proof"]), entry["name"]
         assert sign(entry["token"], entry["nonce"], entry["dialled"]) == entry["dialled_mac"], entry["name"]
         assert verify_server(entry["token"], *nonces, entry["dialled_proof"], entry["dialled"]), entry["name"]
+        fence = (entry["fence"], entry["fence_certificate"])
+        assert verify_fence(entry["token"], *nonces, *fence, entry["fence_proof"]), entry["name"]
+        assert not verify_fence(entry["token"], *nonces, fence[0] + 1, fence[1], entry["fence_proof"])
 
 
 def test_conversations() -> None:

@@ -35,6 +35,7 @@ from getstep.wire import (
     SocketAddress,
     State,
     Step,
+    prove_fence,
     prove_server,
     sign,
     verify,
@@ -250,7 +251,8 @@ def test_worked_example_of_the_signature() -> None:
 
 def worked_example(heading: str) -> dict[str, str]:
     part = MARKDOWN.split(f"\n### {heading}\n")[1].split("\n##")[0]
-    return dict(re.findall(r"^    (token|nonce|mac|client nonce|dialled|proof) +(\S+)$", part, flags=re.MULTILINE))
+    names = "token|nonce|mac|client nonce|dialled|proof|fence(?: certificate| proof)?"
+    return dict(re.findall(rf"^    ({names}) +(\S+)$", part, flags=re.MULTILINE))
 
 
 def test_worked_example_of_the_servers_proof() -> None:
@@ -273,6 +275,15 @@ def test_worked_example_of_the_dialled_address() -> None:
         f"getstep server proof v2:{NONCE}{CLIENT_NONCE}{dialled}",
     ):
         assert f"printf '{message}' | openssl dgst -sha256 -hmac {TOKEN}\n" in MARKDOWN
+
+
+def test_worked_example_of_the_fencing_number() -> None:
+    values = worked_example("The fencing number")
+    fence, certificate = int(values["fence"]), values["fence certificate"]
+    assert (values["token"], values["nonce"], values["client nonce"]) == (TOKEN, NONCE, CLIENT_NONCE)
+    assert prove_fence(TOKEN, NONCE, CLIENT_NONCE, fence, certificate) == values["fence proof"]
+    message = f"getstep fence v1:{NONCE}{CLIENT_NONCE}{fence}:{certificate}"
+    assert f"printf '{message}' | openssl dgst -sha256 -hmac {TOKEN}\n" in MARKDOWN
 
 
 def test_a_signature_with_an_address_fits_no_other_login() -> None:

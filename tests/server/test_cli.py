@@ -89,7 +89,7 @@ def test_every_help_has_an_example_and_its_exit_codes_in_80_columns(monkeypatch:
     assert len(flags) > 50
     # one meaning for each flag: what a page, a file or the contest's port is given with
     assert {name for name, text in flags.items() if "--web-port" in text} == {
-        *(f"getstep-server {command}" for command in ("run", "web", "reveal", "host-key")),
+        *(f"getstep-server {command}" for command in ("run", "take-over", "web", "reveal", "host-key")),
         *("getstep submit", "getstep challenge"),
     }
     assert not [name for name, text in flags.items() if re.search(r"--out\b", text)]

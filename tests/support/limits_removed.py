@@ -69,8 +69,13 @@ _ORDER = "tests/server/test_cluster_order.py::"
 _WORKER = "tests/server/test_cluster_worker.py::"
 _CLUSTER = "tests/server/test_cluster.py::"
 
+_STANDBY = "tests/server/test_standby.py::"
+
 REMOVED: dict[str, tuple[str, ...]] = {
     # name: the value that removes it, the tests that hold it
+    "MAX_STANDBY_FRAME_BYTES": ("10**9", f"{_STANDBY}test_a_frame_that_claims_too_much_is_refused_by_its_head"),
+    "MAX_STANDBYS": ("10**6", f"{_STANDBY}test_few_copies_are_kept_at_the_same_time"),
+    "STANDBY_BODY_BYTES": ("10**9", f"{_STANDBY}test_what_a_copy_has_is_bounded"),
     "MAX_CLIENT_FRAME": ("10**6", f"{_BOUND}[a client's frame]"),
     "MAX_LOGIN_FRAME": ("10**6", f"{_BOUND}[a frame before the login]"),
     "MAX_SERVER_FRAME": ("10**6", f"{_WIRE}test_a_servers_frame_is_refused_by_its_header"),

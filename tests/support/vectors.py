@@ -31,6 +31,7 @@ from getstep.wire import (
     Resign,
     Step,
     canonical_token,
+    prove_fence,
     prove_server,
     sign,
 )
@@ -456,6 +457,7 @@ TOKENS = {  # as the user types it
     "of 65 bytes": "k" * 65,
     "of 200 bytes": "long" * 50,
 }
+FENCE, CERTIFICATE = 2, "0f1e2d3c4b5a69788796a5b4c3d2e1f0" * 2
 BAD_NONCES = [NONCE[1:], NONCE + "0", NONCE.upper(), NONCE[:-1] + "g", "", " " + NONCE[1:], "٣" * 32, NONCE * 2]
 
 
@@ -472,6 +474,9 @@ def _signatures() -> list[Entry]:
             "dialled": DIALLED,
             "dialled_mac": sign(token, NONCE, DIALLED),
             "dialled_proof": prove_server(token, NONCE, CLIENT_NONCE, DIALLED),
+            "fence": FENCE,
+            "fence_certificate": CERTIFICATE,
+            "fence_proof": prove_fence(token, NONCE, CLIENT_NONCE, FENCE, CERTIFICATE),
         }
         for name, typed in TOKENS.items()
     ]

@@ -47,7 +47,7 @@ from getstep.wire import (
 
 from ._bot_output import BotOutput, OutputLog, RepeatedProblems
 from .arguments import of_this_program
-from .connection import ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
+from .connection import NO_FENCE, ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
 from .discovery import Finder
 from .match import (
     Match,
@@ -322,6 +322,7 @@ class Client:
         self._contest = ""  # the name, from the server that has proved itself
         self._ever_proved = False
         self._ever_located = False
+        self._fence = NO_FENCE  # the highest that was proved
         self._warned: set[str] = set()  # the problems reported since the last good connection
         self._program = program
         self._ctrl_c = CtrlC()
@@ -333,6 +334,7 @@ class Client:
             self._supervised = handover.supervised
             self._address, self._hangs, self._first_pause = handover.address, handover.hangs, handover.pause
             self._ever_proved, self._ever_located = handover.proved, handover.located
+            self._fence = handover.fence
 
     def run(self) -> list[Result]:
         """Play until the server says not to come back. Raises like `play`."""
@@ -428,7 +430,7 @@ class Client:
             if (hello.friendly is True) != self._friendly:
                 return self._unsuitable("wrong_port", _NO_FRIENDLY if self._friendly else _ONLY_FRIENDLY)
             must_be_there = self._at_found_server or self._ever_located
-            answer = log_in(connection, hello, self._login, must_be_there=must_be_there)
+            answer = log_in(connection, hello, self._login, must_be_there=must_be_there, fence=self._fence)
             if isinstance(answer, Goodbye):
                 return answer
             if self._ever_proved and not connection.proved:
@@ -437,6 +439,7 @@ class Client:
                 raise NotProved(f"{NOT_PROVED}; to play there, give its address with --host")
             self._proved = connection.proved
             self._ever_located |= connection.located
+            self._fence = connection.fence if connection.proved else self._fence
             self._on_welcome(hello, answer)
             return self._play_until_goodbye(connection)
 
@@ -597,7 +600,13 @@ class Client:
         seconds = program.restart_after
         self.console.warn(restart_text(match.number, match.game, ask, seconds, where))
         handover = Handover(
-            self._address, self._login, self._hangs + 1, self._ever_proved, self._ever_located, self._supervised
+            self._address,
+            self._login,
+            self._hangs + 1,
+            self._ever_proved,
+            self._ever_located,
+            self._supervised,
+            self._fence,
         )
         failed = program.start_again(handover)
         self.console.warn(

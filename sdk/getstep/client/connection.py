@@ -9,6 +9,7 @@ import selectors
 import socket
 import time
 from collections import deque
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import cast
 
@@ -31,6 +32,7 @@ from getstep.wire import (
     Welcome,
     new_nonce,
     sign,
+    verify_fence,
     verify_server,
 )
 
@@ -53,11 +55,24 @@ WELCOME_SECONDS = 10.0
 SEND_SECONDS = 5.0
 """Seconds to send one answer: a few hundred bytes, which fit into every network buffer."""
 
+EARLIER_HOST = "another computer has taken over this contest from this server, so nothing counts here any more"
+WRONG_FENCE = "the server's proof of its fencing number is wrong, so it is not your host; check the address"
 NOT_LOCATED = "this server does not prove at which address it is (an older getstep server, or not your host)"
 _RECEIVE_BYTES = 65536
 _MAX_RECEIVES = 64  # per call, so that a server that never stops sending cannot block the bot: 4 MiB
 _CLIENT = f"getstep {__version__}"
 _CONNECTING = (errno.EINPROGRESS, errno.EWOULDBLOCK)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The fencing number that a server has proved, and the certificate with it; 0 if no server has taken over."""
+
+    number: int = 0
+    certificate: str = ""
+
+
+NO_FENCE = Fence()
 
 
 class ServerConnection:
@@ -72,6 +87,8 @@ class ServerConnection:
         self.located = False
         """True once the proof also says that the server is at the address that this client has dialled. Without
         that, another computer may stand between and pass on what both say."""
+        self.fence = NO_FENCE
+        """What the server has proved on this connection."""
         self._failure: Exception | None = None
         """The reason why nothing more will arrive. Raised after all received messages have been taken out."""
 
@@ -253,7 +270,13 @@ def speaks_our_version(hello: Hello) -> bool:
 
 
 def log_in(
-    connection: ServerConnection, hello: Hello, login: Login, purpose: str = "play", *, must_be_there: bool = False
+    connection: ServerConnection,
+    hello: Hello,
+    login: Login,
+    purpose: str = "play",
+    *,
+    must_be_there: bool = False,
+    fence: Fence = NO_FENCE,
 ) -> Welcome | Goodbye:
     """Log in, and ask the server to prove that it knows the token, and that it is at the dialled address.
 
@@ -266,9 +289,11 @@ def log_in(
         purpose: as in `Join`.
         must_be_there: sign nothing for a server that does not check the dialled address: nobody has given the
             address to this client, or it was checked there before.
+        fence: the highest fencing number that was proved before.
 
     Raises:
-        NotProved: the server's proof is wrong, or it is not at the dialled address although it must.
+        NotProved: the server's proof is wrong, it is not at the dialled address although it must, or another server
+            has taken over from it.
         OSError, RemoteProtocolError: the connection ended, or there was no answer in time.
     """
     nonce, dialled = new_nonce(), connection.dialled() if hello.dialled else None
@@ -279,6 +304,8 @@ def log_in(
         join = Join(
             VERSION, login.team, mac, client=_CLIENT, purpose=purpose, nonce=nonce, dialled=dialled, notices=True
         )
+        if fence.number:
+            join = replace(join, fence=fence.number, fence_certificate=fence.certificate)
         connection.send(join)
     answer = cast(Welcome | Goodbye, connection.next_message(WELCOME_SECONDS))  # the codec allows no other here
     if isinstance(answer, Welcome) and answer.proof is not None:
@@ -287,7 +314,26 @@ def log_in(
                 "the server's proof that it knows your token is wrong, so it is not your host; check the address"
             )
         connection.proved, connection.located = True, dialled is not None
+        connection.fence = _proved_fence(login, hello, nonce, answer)
+        if connection.fence.number < fence.number:
+            raise NotProved(EARLIER_HOST)
     return answer
+
+
+def _proved_fence(login: Login, hello: Hello, nonce: str, welcome: Welcome) -> Fence:
+    """Return the fencing number of a server.
+
+    Raises:
+        NotProved: the proof of it is wrong.
+    """
+    number, certificate, proof = welcome.fence, welcome.fence_certificate, welcome.fence_proof
+    if number is None:
+        return NO_FENCE
+    if certificate is None or proof is None:
+        raise NotProved(WRONG_FENCE)
+    if not verify_fence(login.token, hello.nonce, nonce, number, certificate, proof):
+        raise NotProved(WRONG_FENCE)
+    return Fence(number, certificate)
 
 
 def explain(error: Exception, address: Address | None = None) -> str:

@@ -29,6 +29,7 @@ from getstep import _program
 from getstep._errors import SetupError
 from getstep.text import short_repr
 
+from .connection import NO_FENCE, Fence
 from .settings import Address, Login
 
 RESTART_SECONDS = 10.0
@@ -74,7 +75,7 @@ class Handover:
 
     ``hangs`` counts how often in a row the program was started again without an answer in between. ``proved`` and
     ``located`` are those of `ServerConnection`, of any connection since the first start. ``supervised`` is True on
-    Windows if the first process waits for this one, and starts the next.
+    Windows if the first process waits for this one, and starts the next. ``fence`` is the highest that was proved.
     """
 
     address: Address
@@ -83,6 +84,7 @@ class Handover:
     proved: bool
     located: bool
     supervised: bool = False
+    fence: Fence = NO_FENCE
 
     def to_json(self) -> str:
         """Return it as the value of `HANDOVER_VARIABLE`."""
@@ -90,7 +92,8 @@ class Handover:
         return json.dumps(
             [
                 *(address.host, address.port, address.tls, login.team, login.token),
-                *(self.hangs, self.proved, self.located, self.supervised),
+                *(self.hangs, self.fence.number, self.fence.certificate),
+                *(self.proved, self.located, self.supervised),
             ]
         )
 
@@ -106,10 +109,11 @@ def take_handover(environment: dict[str, str] | os._Environ[str] = os.environ) -
     if text is None:
         return None
     try:
-        host, port, tls, team, token, hangs, *flags = json.loads(text)
+        host, port, tls, team, token, hangs, number, shown, *flags = json.loads(text)
         proved, located, supervised = map(bool, flags)
         address, login = Address(str(host), int(port), str(tls)), Login(int(team), str(token))
-        return Handover(address, login, int(hangs), proved, located, supervised)
+        fence = Fence(int(number), str(shown))
+        return Handover(address, login, int(hangs), proved, located, supervised, fence)
     except (TypeError, ValueError):  # somebody else has set the variable
         return None
 

@@ -55,16 +55,18 @@ if TYPE_CHECKING:
         TOKEN_LETTERS,
         canonical_token,
         new_nonce,
+        prove_fence,
         prove_server,
         sign,
         sign_page_login,
         verify,
+        verify_fence,
         verify_server,
     )
     from ._connection import CLOSED, NEED_DATA, Connection, Event, Role, Sentinel
     from ._errors import LocalProtocolError, ProtocolError, RemoteProtocolError
     from ._frames import FrameReader, decode, encode, pack_boards_with
-    from ._login import proof_for, signed_token
+    from ._login import fence_proof_for, proof_for, signed_token
     from ._messages import (
         CLIENT_MESSAGES,
         SERVER_MESSAGES,
@@ -152,17 +154,20 @@ __all__ = [
     "checked_notes",
     "decode",
     "encode",
+    "fence_proof_for",
     "fit_notes",
     "is_drawing",
     "is_tag",
     "new_nonce",
     "pack_boards_with",
     "proof_for",
+    "prove_fence",
     "prove_server",
     "sign",
     "sign_page_login",
     "signed_token",
     "verify",
+    "verify_fence",
     "verify_server",
     "with_notes",
 ]
@@ -209,12 +214,15 @@ _MODULES = {
     "is_tag": "_notes",
     "new_nonce": "_auth",
     "pack_boards_with": "_frames",
+    "fence_proof_for": "_login",
     "proof_for": "_login",
+    "prove_fence": "_auth",
     "prove_server": "_auth",
     "sign": "_auth",
     "sign_page_login": "_auth",
     "signed_token": "_login",
     "verify": "_auth",
+    "verify_fence": "_auth",
     "verify_server": "_auth",
     "with_notes": "_messages",
 }

@@ -17,6 +17,9 @@ _LOGIN_AT, _SERVER_PROOF_AT = "getstep login v2:", "getstep server proof v2:"
 # The same for logins that name the address that the client has dialled. A relay can neither change nor remove it:
 # the signature fits no login without it.
 
+_FENCE = "getstep fence v1:"
+# Of its own again: a client that is older checks the proof above, which is the same with and without a number.
+
 _PAGE_LOGIN = "getstep page login v1:"
 # Domain separation again: a false page cannot use the signature of a browser for the login of a bot.
 
@@ -69,6 +72,18 @@ def prove_server(token: str, server_nonce: str, client_nonce: str, dialled: str 
 def verify_server(token: str, server_nonce: str, client_nonce: str, proof: str, dialled: str | None = None) -> bool:
     """Return True if ``proof`` is that of `prove_server`. The time taken does not depend on where they differ."""
     return hmac.compare_digest(prove_server(token, server_nonce, client_nonce, dialled), proof)
+
+
+def prove_fence(token: str, server_nonce: str, client_nonce: str, fence: int, certificate: str) -> str:
+    """Return the server's proof of its fencing number and of the certificate with it, as hexadecimal digits."""
+    return _hmac(token, f"{_FENCE}{server_nonce}{client_nonce}{fence}:{certificate}")
+
+
+def verify_fence(
+    token: str, server_nonce: str, client_nonce: str, fence: int, certificate: str, proof: str
+) -> bool:
+    """Return True if ``proof`` is that of `prove_fence`. The time taken does not depend on where they differ."""
+    return hmac.compare_digest(prove_fence(token, server_nonce, client_nonce, fence, certificate), proof)
 
 
 def sign_page_login(token: str, nonce: str) -> str:

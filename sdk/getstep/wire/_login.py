@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._auth import canonical_token, prove_server, verify
+from ._auth import canonical_token, prove_fence, prove_server, verify
 from ._messages import Join
 
 
@@ -24,3 +24,11 @@ def proof_for(token: str, nonce: str, join: Join) -> str | None:
     if join.nonce is None or signed is None:
         return None
     return prove_server(signed, nonce, join.nonce, join.dialled)
+
+
+def fence_proof_for(token: str, nonce: str, join: Join, fence: int, certificate: str) -> str | None:
+    """Return the proof of the server's fencing number; None where `proof_for` returns None."""
+    signed = signed_token(token, nonce, join)
+    if join.nonce is None or signed is None:
+        return None
+    return prove_fence(signed, nonce, join.nonce, fence, certificate)

@@ -94,6 +94,8 @@ class Welcome(Message):
 
     A game with an increment has the key increment_ms, too.
     ``proof`` is `prove_server(token, hello's nonce, join's nonce, join's dialled)`, None if `join` had no nonce.
+    ``fence`` is the fencing number of this server, None if no server has taken over the contest from another one.
+    ``fence_certificate`` is what the client shows to an earlier server; ``fence_proof`` is `prove_fence` of both.
     """
 
     type: ClassVar[str] = "welcome"
@@ -102,6 +104,9 @@ class Welcome(Message):
     lag_ms: int
     games: list[dict[str, Any]]
     proof: str | None = None
+    fence: int | None = None
+    fence_certificate: str | None = None
+    fence_proof: str | None = None
 
     def _check(self) -> None:
         _integer("team", self.team, 0, MAX_TEAM)
@@ -115,6 +120,12 @@ class Welcome(Message):
             _time(game.get("time_kind"), game.get("time_ms"), game.get("increment_ms"))
         if self.proof is not None:
             _hex("proof", self.proof, MAC_DIGITS)
+        if self.fence is not None:
+            _integer("fence", self.fence, 1, MAX_ID)
+        if self.fence_certificate is not None:
+            _hex("fence_certificate", self.fence_certificate, MAC_DIGITS)
+        if self.fence_proof is not None:
+            _hex("fence_proof", self.fence_proof, MAC_DIGITS)
 
 
 @dataclass(frozen=True)
@@ -303,7 +314,8 @@ class Join(Message):
 
     ``nonce`` is the client's own: with it, the client asks the server to prove that it knows the token. ``dialled``
     is the address that the client has connected to, as `SocketAddress` writes it. ``notices`` is True if the client
-    knows the message `Notice`: version 1 closes the connection at a message that it does not know.
+    knows the message `Notice`: version 1 closes the connection at a message that it does not know. ``fence`` is the
+    highest fencing number that a server has proved to this client, and ``fence_certificate`` what came with it.
     """
 
     type: ClassVar[str] = "join"
@@ -315,6 +327,8 @@ class Join(Message):
     nonce: str | None = None
     dialled: str | None = None
     notices: bool | None = None
+    fence: int | None = None
+    fence_certificate: str | None = None
 
     def _check(self) -> None:
         _integer("version", self.version, 1, MAX_ID)
@@ -329,6 +343,10 @@ class Join(Message):
             SocketAddress.parse(self.dialled)
         if self.notices is not None:
             _boolean("notices", self.notices)
+        if self.fence is not None:
+            _integer("fence", self.fence, 1, MAX_ID)
+        if self.fence_certificate is not None:
+            _hex("fence_certificate", self.fence_certificate, MAC_DIGITS)
 
 
 @dataclass(frozen=True, init=False)

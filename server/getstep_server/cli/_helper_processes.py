@@ -1,7 +1,7 @@
 """The helper processes of a running contest, which are started again when they end.
 
 They are the live page, the announcer (`getstep_server.net.announcer`), and the house bots: sample bots that the
-server itself starts as processes, to play in an arena.
+server itself starts as processes, to play in an arena. After a take-over, a thread tells the first host.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from getstep_server.children.keeping import keep_running
 from getstep_server.children.log import ChildLog
 from getstep_server.children.process import run, start
 from getstep_server.config.contest import Contest, Team
+from getstep_server.config.host_key import host_key
 from getstep_server.events import (
     Announced,
     AnnouncedAsAnother,
@@ -35,6 +36,8 @@ from getstep_server.events import (
 from getstep_server.json_text import JsonError, decode
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, run_opened
 from getstep_server.runtime.start import StartCondition
+from getstep_server.standby.follower import FirstHost, HostRefusal, NoConnection, tell_taken_over
+from getstep_server.standby.marks import read_mark
 from getstep_server.text import escape_control_chars
 
 
@@ -142,6 +145,29 @@ class Announcer:
                 self._bus.publish(AnnouncedAsAnother(state["announced"], state["taken_by"]))
             else:
                 self._bus.publish(Announced(state["announced"]))
+
+
+# --- the first host, after a take-over --------------------------------------------------------------------------
+
+TELL_SECONDS = 2.0
+"""The interval at which a host that was taken over from is told, until it answers: it may come back at any time."""
+
+
+async def tell_first_host(contest: Contest) -> None:
+    """Tell the host from which this one has taken over, until it knows; cancelled at the end of the run."""
+    mark, key = read_mark(contest.folder), host_key(contest.folder)
+    if mark is None or mark.role != "took_over" or key is None:
+        return
+    first = FirstHost(mark.host, mark.port, key.key)
+    while True:
+        try:
+            await trio.to_thread.run_sync(
+                tell_taken_over, first, mark.fence, contest.file.server.port, abandon_on_cancel=True
+            )
+        except (NoConnection, HostRefusal):
+            await trio.sleep(TELL_SECONDS)
+        else:
+            return
 
 
 # --- the house bots ---------------------------------------------------------------------------------------------

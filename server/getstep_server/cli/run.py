@@ -46,6 +46,7 @@ from getstep_server.runtime.presence import resume_patience
 from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, freeze_long_lived, open_contest
 from getstep_server.runtime.service_manager import ServiceManager
 from getstep_server.runtime.start import StartCondition
+from getstep_server.standby.marks import check_may_run
 from getstep_server.storage.contest_state import accept_loss, games_of, results_of, tournament_of
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.lost_records import set_aside
@@ -56,7 +57,7 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
-from ._helper_processes import Announcer, house_bot_file, keep_house_bots, keep_page, run_with_helpers
+from ._helper_processes import Announcer, house_bot_file, keep_house_bots, keep_page, run_with_helpers, tell_first_host
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board
 from ._with_bots import run_with_bots
@@ -114,15 +115,21 @@ cannot be used, or another server runs the contest, 130 stopped with Ctrl-C
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     parser.description = _RUN
-    folder_argument(parser)
-    start = parser.add_mutually_exclusive_group()
-    start.add_argument("--at", metavar="HH:MM", help="start at this time of day, even if teams are missing")
-    start.add_argument("--now", action="store_true", help="start at once, even if teams are missing")
+    add_run_options(parser)
     anew = "begin the contest anew after its records were lost; what is left of it is kept in a folder earlier-..."
     lost = parser.add_mutually_exclusive_group()
     lost.add_argument("--anew", action="store_true", help=anew)
     accept = "continue although results are missing; what tells of them is kept in a folder earlier-..."
     lost.add_argument("--accept-loss", action="store_true", help=accept)
+    parser.set_defaults(command=_run)
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the folder, and what `run_contest_of` reads."""
+    folder_argument(parser)
+    start = parser.add_mutually_exclusive_group()
+    start.add_argument("--at", metavar="HH:MM", help="start at this time of day, even if teams are missing")
+    start.add_argument("--now", action="store_true", help="start at once, even if teams are missing")
     parser.add_argument("--host", help="listen on this address instead of the one in contest.toml")
     parser.add_argument("--port", type=int, help="listen on this port instead of the one in contest.toml")
     parser.add_argument("--classic-port", type=int, help="also accept classic clients on this port (hop only)")
@@ -133,10 +140,28 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-house-bots", action="store_true", help="do not start the house bots of an arena")
     parser.add_argument("--no-announce", action="store_true", help="do not announce the contest on the network")
     parser.add_argument("--plain", action="store_true", help="print plain lines instead of the live view")
-    parser.set_defaults(command=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    if args.anew:
+        with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
+            check_may_run(contest.folder)
+            kept = set_aside(contest)
+        print(
+            "Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}."
+        )
+    if args.accept_loss:
+        with ContestLock(contest.folder):
+            kept = accept_loss(contest)
+        print(
+            "No result is missing." if kept is None else f"The old log, and a copy of the records, are in {kept}."
+        )
+    return run_contest_of(args)
+
+
+def run_contest_of(args: argparse.Namespace) -> int:
+    """Play the contest that the arguments of `add_run_options` name, and return the exit code."""
     contest = load_contest(args.contest).listening_on(
         host=args.host,
         port=args.port,
@@ -150,18 +175,6 @@ def _run(args: argparse.Namespace) -> int:
         on_enter=sys.stdin is not None and sys.stdin.isatty(),
     )
     make_cluster = cluster_maker(args.dask)
-    if args.anew:
-        with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
-            kept = set_aside(contest)
-        print(
-            "Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}."
-        )
-    if args.accept_loss:
-        with ContestLock(contest.folder):
-            kept = accept_loss(contest)
-        print(
-            "No result is missing." if kept is None else f"The old log, and a copy of the records, are in {kept}."
-        )
     with open_contest(contest) as opened:  # before the first line: another server may run the contest
         return _run_opened(opened, args, when, make_cluster)
 
@@ -186,6 +199,7 @@ def _run_opened(
         helpers.append(manager.run)
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
+    helpers.append(partial(tell_first_host, contest))
     if not args.no_announce:
         helpers.append(partial(Announcer(contest, bus).run))
     with listener or nullcontext(), progress.shown():

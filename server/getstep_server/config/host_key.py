@@ -72,6 +72,18 @@ def bearer_key(folder: Path, *, new_key: bool = False) -> str:
         return known.key
 
 
+def keep_key(folder: Path, key: str) -> None:
+    """Let a copy of a contest have the key of its host.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    with _locked(folder):
+        known = host_key(folder)
+        if known is None or known.key != key:
+            _write(folder, HostKey(key))
+
+
 def new_link(folder: Path, *, name: str = "", new_key: bool = False) -> str:
     """Return a link that opens one session; the link before it does no longer.
 

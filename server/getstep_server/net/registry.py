@@ -38,6 +38,23 @@ class HostedLogin:
     seat: Seat
 
 
+class Fence:
+    """The fencing number of this server, which no other computer has taken over from yet.
+
+    Args:
+        number: how many times another computer has taken over the contest.
+        certificate: what clients show to an earlier server.
+        heard: called with the number and the certificate that a client shows.
+    """
+
+    def __init__(
+        self, number: int = 0, certificate: str = "", heard: Callable[[int, str], None] = lambda *_: None
+    ) -> None:
+        self.number = number
+        self.certificate = certificate
+        self.heard = heard
+
+
 class RegisteredConnection(Protocol):
     address: str
 
@@ -59,6 +76,7 @@ class ConnectionRegistry:
         batch: a context for reads that are made in one go; see `poller.Poller`.
         hosted: the teams with a program that this machine runs, and the one login that may play for each; None
             between its matches. It changes.
+        fence: the fencing number; None: 0.
         most: the number of open connections that have not logged in.
         most_per_address: the number of those from one address.
         page_port: of the live page; None without one.
@@ -73,6 +91,7 @@ class ConnectionRegistry:
         batch: Callable[[], AbstractContextManager[None]] = nullcontext,
         *,
         hosted: Mapping[int, HostedLogin | None] | None = None,
+        fence: Fence | None = None,
         most: int | None = None,
         most_per_address: int | None = None,
         page_port: int | None = None,
@@ -82,6 +101,7 @@ class ConnectionRegistry:
         self.publish = publish
         self.hosted = {} if hosted is None else hosted
         self.page_port = page_port
+        self.fence = fence or Fence()
         self.login_limiter = LoginLimiter()
         self.timestamp_clock = TimestampClock()
         self.accept_throttle = LoginThrottle(self.is_playing, ACCEPT_SHARE)

@@ -114,6 +114,8 @@ class WireConnection(ClientConnection):
             detail = f"Team {join.team} logs in too often; is a second copy of the bot running?"
             self._refuse(Goodbye("too_many_logins", detail, FULL_RETRY_MS))
             return
+        if join.fence is not None and join.fence > self.registry.fence.number:
+            self.registry.fence.heard(join.fence, join.fence_certificate or "")
         self._enter(join, seat)
 
     def _wrong_login(self, join: Join) -> Goodbye | None:
@@ -147,8 +149,16 @@ class WireConnection(ClientConnection):
         return Goodbye("wrong_address", detail, None)
 
     def _enter(self, join: Join, seat: Seat) -> None:
-        proof = wire.proof_for(self.registry.contest.teams[join.team].token, self._nonce, join)
-        self.send(replace(welcome(self.registry.contest, join.team), proof=proof))
+        token, fence = self.registry.contest.teams[join.team].token, self.registry.fence
+        answer = replace(welcome(self.registry.contest, join.team), proof=wire.proof_for(token, self._nonce, join))
+        if fence.number:
+            answer = replace(
+                answer,
+                fence=fence.number,
+                fence_certificate=fence.certificate,
+                fence_proof=wire.fence_proof_for(token, self._nonce, join, fence.number, fence.certificate),
+            )
+        self.send(answer)
         if join.purpose == "check":
             self.registry.logged_in(self, None)
             self.close(Goodbye("checked", "The login was accepted.", None))

@@ -66,6 +66,7 @@ class Decision(Struct, frozen=True):
         matches: of a late arrival: the numbers of the matches that the team plays after all.
         name: of a team that joins or is renamed: its name from here on.
         seats: of a team that joins, or that may connect another number of bots: how many.
+        fence: of a take-over: the fencing number of the host from here on.
         version: of a publication: the number of the version of the team's program, whose source has this sha256.
     """
 
@@ -85,6 +86,7 @@ class Decision(Struct, frozen=True):
     """Of a pause: an open question stops now, and not only at the end of the turn."""
     name: str | None = None
     seats: int | None = None
+    fence: int | None = None
 
     @property
     def made_by_rule(self) -> bool:
@@ -100,7 +102,7 @@ class Decision(Struct, frozen=True):
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS):
+        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS, DecisionKind.TAKE_OVER):
             # a forfeited match has no running attempt, a pause ends nothing, and the others change no match
             return False
         if self.match is not None:
@@ -269,6 +271,16 @@ class SeatsDecision(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+class TakeOverDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of the fact that another computer plays the contest from here on."""
+
+    fence: Number
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 DecisionRecord: TypeAlias = (
     TeamDecision
     | Rematch
@@ -281,6 +293,7 @@ DecisionRecord: TypeAlias = (
     | RenameDecision
     | TokenDecision
     | SeatsDecision
+    | TakeOverDecision
 )
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
@@ -295,6 +308,7 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.RENAME: RenameDecision,
     DecisionKind.TOKEN: TokenDecision,
     DecisionKind.SEATS: SeatsDecision,
+    DecisionKind.TAKE_OVER: TakeOverDecision,
 }
 _ABOUT = (
     "team",
@@ -308,6 +322,7 @@ _ABOUT = (
     "at_once",
     "name",
     "seats",
+    "fence",
 )
 """The fields of a decision that only some kinds have."""
 
@@ -409,6 +424,8 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
         return _FREEZE_EFFECTS[decision.kind]
     if decision.kind in PAUSE_KINDS:
         return _describe_pause(decision, contest, match)
+    if decision.kind == DecisionKind.TAKE_OVER:
+        return f"another computer plays the contest from here on, with fencing number {decision.fence}"
     if decision.kind == DecisionKind.PUBLISH:
         name = contest.team_name(decision.team or 0)
         return f"the source of the program of {name}, version {decision.version}, is published"

@@ -64,6 +64,8 @@ class DecisionKind(StrEnum):
     """A team has a new token. The token itself is in teams.toml only."""
     SEATS = "seats"
     """A team may connect this number of bots."""
+    TAKE_OVER = "take_over"
+    """Another computer plays the contest from here on, with a higher fencing number. It changes no result."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)

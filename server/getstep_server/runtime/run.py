@@ -29,6 +29,7 @@ from getstep_server.net.tls import TlsConnection
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
+from getstep_server.standby.marks import check_may_run
 from getstep_server.storage.contest_state import check_database, complete_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
@@ -37,6 +38,7 @@ from getstep_server.storage.store import Store
 from getstep_server.tournament.tournament import Tournament
 
 from .director import Director
+from .fencing import Fencing
 from .freeze_rule import FreezeRule
 from .hosted import HostedPrograms
 from .judges import JudgeProcesses, check_judges
@@ -106,7 +108,7 @@ def open_contest(contest: Contest) -> Iterator[OpenContest]:
 
     Raises:
         ContestInUse: another server runs it.
-        ConfigError: contest.toml no longer fits what is on record, or the records are lost.
+        ConfigError: contest.toml no longer fits what is on record, the records are lost, or another host plays it.
         StoreError: the database cannot be used.
         RecordError: a record is damaged.
     """
@@ -114,6 +116,7 @@ def open_contest(contest: Contest) -> Iterator[OpenContest]:
     check_matches(contest)
     check_judges(contest)
     with ContestLock(contest.folder):
+        check_may_run(contest.folder)
         tournament = complete_tournament(contest)  # before an empty database is made, or a cut one is written
         with Store(contest.database) as store:
             store.claim()
@@ -174,6 +177,7 @@ async def run_opened(
         begun = [*(result.match for result in tournament.results), *(sheet.match for sheet in unfinished)]
         seen_before = frozenset(team for match in begun for team in match.teams if team in seats)
         roster = Roster(contest, tournament, seats, bus, hosted.seat_publish)
+        fencing = Fencing(contest, tournament.fence)
         registry = ConnectionRegistry(
             contest,
             seats,
@@ -182,6 +186,7 @@ async def run_opened(
             sheets.batch,
             hosted=hosted.logins,
             page_port=opened.page_port,
+            fence=fencing.fence,
         )
         begun_before = bool(tournament.recorded or unfinished)
         gather = not when.now and when.at is None
@@ -215,6 +220,7 @@ async def run_opened(
             nursery.start_soon(scheduler.run)
             nursery.start_soon(run_log.run)
             nursery.start_soon(disk.run)
+            nursery.start_soon(fencing.run)
             nursery.start_soon(StatusFile(contest.running, bus, seats, when.at).run)
             nursery.start_soon(FreezeRule(contest, tournament, bus, director.recorder.freeze).run)
             nursery.start_soon(hosted.watch, director.changed)
@@ -238,6 +244,7 @@ async def run_opened(
                 async with trio.open_nursery() as checking:
                     # Large databases take seconds to check: teams can log in during that time.
                     checking.start_soon(_check_database, contest, disk)
+                    checking.start_soon(fencing.wait_for_word)
                     if elsewhere:
                         checking.start_soon(nursery.start, judges.run)
                     arena = any(event.format.pairs_present for event in contest.events)

@@ -14,7 +14,9 @@ from typing import Any
 
 from getstep_server.json_text import decode, encode
 
-_NAME = "status.json"
+STATUS_FILE = "status.json"
+"""Its name in the journal's folder. The server writes it every few seconds, also if nothing changes."""
+
 _MAX_BYTES = 1 << 20  # 1,024 teams take 20 kB; anything may be there under the name
 
 
@@ -48,19 +50,19 @@ def write_status(folder: Path, status: RunStatus) -> None:
     Raises:
         OSError: the disk cannot be written.
     """
-    new = folder / f"{_NAME}.new"
+    new = folder / f"{STATUS_FILE}.new"
     new.write_bytes(encode(asdict(status)))
-    new.replace(folder / _NAME)  # in one step: the page reads it at any moment
+    new.replace(folder / STATUS_FILE)  # in one step: the page reads it at any moment
 
 
 def remove_status(folder: Path) -> None:
     with contextlib.suppress(OSError):  # the page finds out by the lock that no server runs
-        (folder / _NAME).unlink(missing_ok=True)
+        (folder / STATUS_FILE).unlink(missing_ok=True)
 
 
 def read_status(folder: Path) -> RunStatus | None:
     """Return the status of the latest run; None if it ended cleanly, or the file cannot be read."""
-    path = folder / _NAME
+    path = folder / STATUS_FILE
     try:
         if path.stat().st_size > _MAX_BYTES:
             return None
@@ -92,7 +94,7 @@ def _address(value: Any) -> tuple[str, int] | None:
 def status_stamp(folder: Path) -> tuple[int, int] | None:
     """Return a value that changes with each `write_status`; None if there is no status."""
     try:
-        found = os.stat(folder / _NAME)  # noqa: PTH116 - it is called ten times a second
+        found = os.stat(folder / STATUS_FILE)  # noqa: PTH116 - it is called ten times a second
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns

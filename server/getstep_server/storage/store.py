@@ -50,7 +50,8 @@ from msgspec import Struct
 
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.incident import Incident, IncidentRow
-from getstep_server.records.record import FIRST, Record, content_of, parse, sealed
+from getstep_server.records.lost import link_of
+from getstep_server.records.record import FIRST, Record, content_of, hash_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
 from .database import Database, IncidentColumns, RecordRow, StoreError, advice, damaged
@@ -219,6 +220,31 @@ class Store:
         while rows := self._run(partial(self._read_rows, last)):
             yield rows
             last = rows[-1][0]
+
+    def rows_after(self, place: int) -> Sequence[RecordRow]:
+        """Return the rows of the records behind ``place`` in the order of the chain, 64 at most."""
+        return self._run(partial(self._read_rows, place))
+
+    def extend(self, rows: Sequence[RecordRow]) -> None:
+        """Append rows of another database with the same chain, all of them or none; return once they are durable.
+
+        Raises:
+            StoreError: they do not continue this chain, or are not what was sealed.
+            DatabaseError: they cannot be written.
+        """
+
+        def write() -> None:
+            place = self._chain()[0]
+            last = self._read_records(place - 1, None) if place else []
+            link = link_of(last[0].head, last[0].hash) if last else FIRST
+            for row in rows:
+                place, record = place + 1, _stored_record(*row)
+                if (record.place, record.previous, record.hash) != (place, link, hash_of(record.line)):
+                    raise StoreError(f"{self.path}: record {record.place} does not continue the {place - 1} here")
+                link = link_of(record.head, record.hash)
+                self._db.append(row)
+
+        self._run(lambda: self._db.transact(write))
 
     def _read_rows(self, after: int) -> Sequence[RecordRow]:
         return self._db.records(after, None)

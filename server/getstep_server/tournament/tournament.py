@@ -103,6 +103,8 @@ class Tournament:
         self._statuses = TeamStatuses()
         self.frozen_at: int | None = None
         """The place of the decision to freeze; spectators see the records before it. None: they see all."""
+        self.fence = 0
+        """The fencing number: how many times another computer has taken over the contest."""
         self._cache: dict[tuple[int, Hashable], tuple[int, Any]] = {}
         self._prepared: tuple[Mapping[str, Any], list[IssuedPairing]] = ({}, [])
         """The record that `prepare_pairings` has read, and its pairings."""
@@ -324,7 +326,9 @@ class Tournament:
             self.frozen_at = self.place if decision.kind == DecisionKind.FREEZE else None
         if decision.kind in PAUSE_KINDS:
             self.pauses.apply(decision)
-        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, DecisionKind.PUBLISH):
+        if decision.kind == DecisionKind.TAKE_OVER:
+            self.fence = decision.fence or 0
+        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, DecisionKind.PUBLISH, DecisionKind.TAKE_OVER):
             return
         if decision.kind in ROSTER_KINDS:
             self.settings.apply_roster(decision)
@@ -375,6 +379,9 @@ class Tournament:
         """Return why a decision is not possible now, in words for the host; None if it is possible."""
         if decision.kind in ROSTER_KINDS:
             return self.settings.roster_objection(decision)
+        if decision.kind == DecisionKind.TAKE_OVER:
+            expected = f"expected a higher one than {self.fence}"
+            return None if (decision.fence or 0) > self.fence else f"fencing number {decision.fence}, {expected}"
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:

@@ -19,12 +19,14 @@ from getstep_server.api.answers import HostHealth, NoticesParts
 from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
+from getstep_server.limits import STANDBY_BODY_BYTES
 from getstep_server.reports.linkage_orders import order_files, round_orders
 from getstep_server.reports.match_pages import Links
 from getstep_server.reports.programs import published_files
 from getstep_server.reports.qr_code import qr_code_svg
 from getstep_server.reports.team_pair import PARTS_HINT, pair_events
 from getstep_server.reports.templating import template_environment
+from getstep_server.standby.follower import ADDRESS as STANDBY
 
 from .api_routes import CACHED, Api
 from .assets import look, static, unless_known
@@ -45,7 +47,7 @@ from .host import HostConsole
 from .host_access import HostAccess
 from .host_api import HostApi
 from .host_state import HostState
-from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, problem
+from .http import BINARY, JSON, TEXT, AnyResponse, Request, Response, Upload, problem
 from .kept import Keeper
 from .metrics import Metrics
 from .own import TeamArea
@@ -53,6 +55,7 @@ from .parts import Overview, notices_answer
 from .people import People
 from .rehearsal import Rehearsal
 from .reveal import RevealPage, Steering
+from .standby import StandbyFeed
 from .tables import PageTables
 from .topics import Build, Parts, Topics, encode
 from .wall import Wall
@@ -186,6 +189,7 @@ class App:
         self.rehearsal = Rehearsal(feed.folder, lambda: feed.whole.place > 0)
         self.host_api = HostApi(state, self.access, health)
         self.host = HostConsole(feed, self.render, self.access, state, health, self.wall, self.rehearsal)
+        self.standby = StandbyFeed(feed)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
         self._templates = template_environment("getstep_server.web")
@@ -202,6 +206,8 @@ class App:
             return await self.host(request)
         if request.path == "/metrics":
             return await self.metrics(request)
+        if request.path.startswith(STANDBY):
+            return await self.standby(request)
         if request.path.startswith("/api/v1/host/"):
             return await self.host_api(request)
         if request.path.startswith("/api/v1/"):
@@ -218,6 +224,10 @@ class App:
                     answer = await answer
                 return unless_known(request, answer) if isinstance(answer, Response) else answer
         return self.render("error", status=404, title="Not found", text="There is no page at this address.")
+
+    def body_limit(self, request: Request) -> int | Upload | Response:
+        """Return the size that the body of a request may have."""
+        return STANDBY_BODY_BYTES if request.path == f"{STANDBY}/follow" else self.own.body_limit(request)
 
     def _health(self, state: HostState) -> HostHealth:
         server = self.metrics.server

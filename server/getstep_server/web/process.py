@@ -112,7 +112,7 @@ async def serve(
     app = App(feed, tables, None if reveal is None else reveal(feed), keeper, host_page)
     app.own.sessions.take_up()
     app.people.take_up()
-    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.own.body_limit)
+    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.body_limit)
     app.metrics.server = server
     app.listens_to_all = is_any(str(listener.getsockname()[0]))
     listener.setblocking(False)
@@ -138,6 +138,8 @@ async def serve(
         nursery.start_soon(app.own.submissions.run)
         nursery.start_soon(app.own.analyses.run)
         nursery.start_soon(app.rehearsal.run)
+        if keep:  # the server has started this process
+            nursery.start_soon(app.standby.end_server, os.getppid())
         if reveal is None:  # at a ceremony nobody plays
             port = feed.contest.file.server.friendly_port
             nursery.start_soon(app.friendly.run, str(listener.getsockname()[0]), port)

@@ -25,6 +25,7 @@ from typing import Any
 
 from getstep import Turn
 from getstep.client.client import Client
+from getstep.client.discovery import Finder
 from getstep.client.settings import find_address, find_login
 from getstep.text import Console
 from getstep.turn import Callback
@@ -76,7 +77,14 @@ class Witness(Client):
     """A client that writes down how its matches ended."""
 
     def __init__(
-        self, port: int, team: int, ledger: Ledger, seconds: float, faults: int, gate: Gate | None
+        self,
+        port: int,
+        team: int,
+        ledger: Ledger,
+        seconds: float,
+        faults: int,
+        gate: Gate | None,
+        finder: Finder | None = None,
     ) -> None:
         self._team = team
         self._ledger = ledger
@@ -85,9 +93,8 @@ class Witness(Client):
         self._seconds = seconds
         self._faults = faults
         login = find_login(team, f"test-token-{team}")
-        super().__init__(
-            Callback(self.get_step), find_address("127.0.0.1", port), login, Console(quiet=True), pause
-        )
+        address = find_address("127.0.0.1", port)
+        super().__init__(Callback(self.get_step), address, login, Console(quiet=True), pause, finder)
 
     def get_step(self, board: list[list[int]], is_black: bool, turn: Turn) -> Any:
         """Return the sample bot's move, or a fault."""

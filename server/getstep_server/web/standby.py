@@ -1,0 +1,211 @@
+"""What a standby host asks of the page: a copy of the contest, and that this host stops after a take-over.
+
+It answers computers of the network, although the host's console may not: each request is sealed with the host's key
+(`standby.sealed`), which no request carries. A wrong key is delayed as a wrong login is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import trio
+
+from getstep_server.config.host_key import host_key
+from getstep_server.errors import ConfigError
+from getstep_server.limits import MAX_STANDBYS
+from getstep_server.login_limits import LoginLimiter
+from getstep_server.standby.follower import ADDRESS, HEADER
+from getstep_server.standby.marks import Mark, note_followed, read_mark, write_mark
+from getstep_server.standby.messages import (
+    Ack,
+    Begin,
+    FromCopy,
+    FromHost,
+    Have,
+    TakenOver,
+    Tick,
+    decode_from_copy,
+    encode,
+)
+from getstep_server.standby.sealed import Sealer, SealError
+from getstep_server.standby.source import OtherChainError, Source
+from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.storage.opening import database_exists
+from getstep_server.storage.run_status import STATUS_FILE
+from getstep_server.storage.store import Store
+
+from .api_routes import refusal
+from .feed import Feed
+from .http import BINARY, JSON, AnyResponse, EventStream, Request, Response, Send
+from .own import Nonces
+from .topics import encode as encode_json
+
+ROUND_SECONDS = 0.1
+"""The rest between two rounds: a copy is behind by so much, and by the time of the network."""
+
+TICK_SECONDS = 1.0
+"""The longest time without a frame, so that a copy notices a lost host."""
+
+HANG_SECONDS = 12.0
+"""A status that is older than that is one of a server that does nothing: it is written every 5.5 s, in a thread."""
+
+STOP_SECONDS = 5.0
+"""The time in which the server has to stop after a take-over. Then this process ends it: it may hang."""
+
+_NONCES = re.compile(r"([0-9a-f]{32})\.[0-9a-f]{32}")
+
+
+class StandbyFeed:
+    """Answers the requests of standby hosts.
+
+    Args:
+        feed: the contest.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._nonces = Nonces()
+        self._limiter = LoginLimiter()
+        self._gives_way = False
+        self._openers: dict[str, Sealer] = {}
+        """Of each copy that follows, what opens its further frames; by the nonces of its connection."""
+
+    async def __call__(self, request: Request) -> AnyResponse:
+        if request.method == "GET" and request.path == ADDRESS:
+            return Response(encode_json({"nonce": self._nonces.new()}), JSON)
+        found = _NONCES.fullmatch(request.headers.get(HEADER.lower(), ""))
+        key = await trio.to_thread.run_sync(host_key, self._feed.folder)
+        if request.method != "POST" or found is None:
+            return refusal(404, "expected a request of a standby host")
+        if key is None:
+            return refusal(401, "this host has no key yet; getstep-server host-key FOLDER --key makes one")
+        nonces = request.headers[HEADER.lower()]
+        known = self._openers.get(nonces)
+        opener = known or Sealer(key.key, nonces, "copy")
+        try:
+            if known is None and not self._nonces.is_fresh(found[1]):
+                return refusal(400, "this connection is over")
+            message = decode_from_copy(opener.open_whole(request.body))
+        except (SealError, msgspec.DecodeError):
+            await trio.sleep(self._limiter.record_failure(request.address))
+            return refusal(401, "this key is not the host's; getstep-server host-key FOLDER --key prints it")
+        if known is None:
+            self._nonces.spend(found[1])
+        return await self._answer(request, message, nonces, opener, key.key)
+
+    async def _answer(
+        self, request: Request, message: FromCopy, nonces: str, opener: Sealer, key: str
+    ) -> AnyResponse:
+        match message:
+            case Ack():
+                with suppress(OSError):  # the folder of the journal is not there, or the disk is full: the next one
+                    await trio.to_thread.run_sync(note_followed, self._feed.contest.running)
+                return Response(b"", BINARY)
+            case TakenOver(fence=fence):
+                return await trio.to_thread.run_sync(self._give_way, fence, request.address)
+            case Have():
+                if len(self._openers) >= MAX_STANDBYS:
+                    return refusal(503, f"{MAX_STANDBYS} standby hosts follow already")
+                return await self._follow(message, nonces, opener, key)
+
+    async def end_server(self, server: int) -> None:
+        """Kill the server once another host has taken over and it does not stop: this runs until cancelled.
+
+        Args:
+            server: its process, which has started this one.
+        """
+        while not self._gives_way:
+            await trio.sleep(ROUND_SECONDS)
+        await trio.sleep(STOP_SECONDS)
+        if os.getppid() == server:
+            os.kill(server, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    def _give_way(self, fence: int, address: str) -> AnyResponse:
+        """Mark the folder: another host has taken over, and the server of this one stops when it reads that."""
+        if fence <= self._feed.whole.fence:
+            return refusal(409, f"this host has fencing number {self._feed.whole.fence}, and that one {fence}")
+        try:
+            mark = read_mark(self._feed.folder)
+            if mark is None or mark.role != "lost" or mark.fence < fence:
+                host = address.partition("/")[0]
+                write_mark(self._feed.folder, Mark(role="lost", host=host, port=0, fence=fence))
+        except ConfigError as error:
+            return refusal(503, str(error))
+        self._gives_way = True
+        return Response(b"", BINARY)
+
+    async def _follow(self, have: Have, nonces: str, opener: Sealer, key: str) -> AnyResponse:
+        contest, whole = self._feed.contest, self._feed.whole
+        source = Source(contest, have)
+        try:
+            mark = await trio.to_thread.run_sync(read_mark, self._feed.folder)
+            if mark is not None and mark.role == "lost":
+                return refusal(409, f"the host at {mark.host} has taken over this contest; follow that one")
+            store = await trio.to_thread.run_sync(self._open)
+            if store is not None:
+                try:
+                    await trio.to_thread.run_sync(source.check, store)
+                finally:
+                    await trio.to_thread.run_sync(store.close)
+            elif have.place:
+                return refusal(409, "the contest has no records yet, and the copy has")
+        except OtherChainError as error:
+            return refusal(409, str(error))
+        except (ConfigError, StoreError, DatabaseError, OSError) as error:
+            return refusal(503, str(error))
+        begin = Begin(contest.name, whole.fence, whole.place)
+        self._openers[nonces] = opener
+        return EventStream(partial(self._send, source, nonces, Sealer(key, nonces, "host"), begin), BINARY)
+
+    def _server_hangs(self) -> bool:
+        """Return True if the server lives and does nothing: it writes its status every few seconds."""
+        try:
+            written = (self._feed.contest.running / STATUS_FILE).stat().st_mtime
+        except OSError:
+            return False  # it has just begun
+        return self._feed.server_runs and time.time() - written > HANG_SECONDS
+
+    def _open(self) -> Store | None:
+        """Return the open database; None if there is none yet."""
+        address = self._feed.contest.database
+        if not database_exists(address) or (isinstance(address, Path) and not address.stat().st_size):
+            return None
+        return Store(address, reading=True).__enter__()
+
+    async def _send(self, source: Source, nonces: str, sealer: Sealer, begin: Begin, send: Send) -> None:
+        """Send rounds until the copy has left, or the contest cannot be read: then the copy connects again."""
+        store: Store | None = None
+        try:
+            await send(sealer.seal(encode(begin)))
+            told, due = False, trio.current_time()
+            while store is None or await store.is_current():
+                if store is None:
+                    store = await trio.to_thread.run_sync(self._open)
+                frames = source.round(store)
+                while (frame := await trio.to_thread.run_sync(_next, frames)) is not None:
+                    is_tick = isinstance(frame, Tick)
+                    if is_tick and self._server_hangs():
+                        continue  # to the copy, the host is lost
+                    if is_tick and told and trio.current_time() < due:
+                        continue  # nothing was added
+                    told, due = is_tick, trio.current_time() + TICK_SECONDS
+                    await send(await trio.to_thread.run_sync(sealer.seal, encode(frame)))
+                await trio.sleep(ROUND_SECONDS)
+        except (StoreError, DatabaseError, OSError):
+            return
+        finally:
+            self._openers.pop(nonces, None)
+            if store is not None:
+                store.close()
+
+
+def _next(frames: Iterator[FromHost]) -> FromHost | None:
+    return next(frames, None)

@@ -1,0 +1,134 @@
+"""A host that is lost, one that takes over, and the first one that comes back: bots stay, and results stand."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from getstep_server.config.host_key import bearer_key
+from tests.support.contests import make_contest
+from tests.support.interrupted_contest import wait_until
+from tests.support.ledger import on_record, read_ledger
+from tests.support.processes import free_port
+
+if TYPE_CHECKING:
+    from tests.support.processes import Program, Programs
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes, and needs 127.0.0.2")
+
+FIRST, SECOND = "127.0.0.1", "127.0.0.2"
+TEAMS = 4
+
+
+class Hosts:
+    """Two hosts at different addresses of this machine, and bots that find both."""
+
+    def __init__(self, programs: Programs, tmp_path: Path, think_seconds: float) -> None:
+        self.first, self.second = tmp_path / "first", tmp_path / "second"
+        self.ledger = tmp_path / "ledger"
+        self._programs = programs
+        self._page, port = free_port(), free_port()
+        make_contest(
+            self.first,
+            TEAMS,
+            on_disk=True,
+            patient=True,
+            event={"game": "linkage", "move_seconds": 60.0},
+            server={"port": port, "web_port": self._page, "friendly_port": 0},
+            start={"absent_seconds": 600.0},
+        )
+        self.key = bearer_key(self.first)
+        self.server = self.run(self.first, FIRST)
+        self.server.expect("^Listening on")
+        arguments = [str(port), str(self.ledger), str(TEAMS), str(think_seconds), FIRST, SECOND]
+        self.bots = programs.start(sys.executable, "-m", "tests.support.scripts.standby_bots", *arguments)
+
+    def run(self, folder: Path, host: str, *command: str) -> Program:
+        words = command or ("run", str(folder))
+        options = ("--host", host, "--plain", "--no-announce")
+        return self._programs.start(sys.executable, "-m", "getstep_server", *words, *options)
+
+    def follow(self, folder: Path, *more: str) -> Program:
+        os.environ["GETSTEP_HOST_KEY"] = self.key
+        where = f"{FIRST}:{self._page}"
+        return self._programs.start(sys.executable, "-m", "getstep_server", "follow", where, str(folder), *more)
+
+    def told(self) -> set[int]:
+        return {line["match"] for line in read_ledger(self.ledger) if "told" in line}
+
+
+@pytest.fixture
+def in_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GETSTEP_HOST_KEY", "")
+    monkeypatch.setenv("GETSTEP_LOGIN_FILE", str(tmp_path / "no-login.json"))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("in_root")
+def test_another_host_takes_over_and_the_first_one_stops(programs: Programs, tmp_path: Path) -> None:
+    hosts = Hosts(programs, tmp_path, 0.1)
+    follower = hosts.follow(hosts.second)
+    follower.expect("^The copy is complete")
+    wait_until(lambda: len(hosts.told()) >= 2)
+
+    # the whole computer is lost: no process of it is scheduled, and its connections do not end
+    stopped = [hosts.server.pid, *_children(hosts.server.pid)]
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    follower.expect("the copy has .* behind; tries again")
+    follower.signal(signal.SIGINT)
+    assert follower.wait() == 130
+    refused = programs.start(sys.executable, "-m", "getstep_server", "run", str(hosts.second))
+    assert refused.wait() == 2
+    assert "a copy of the contest that the host at 127.0.0.1 plays" in refused.output
+    second = hosts.run(hosts.second, SECOND, "take-over", str(hosts.second))
+    second.expect("^On record: this computer plays the contest from here on, with fencing number 1")
+    second.expect("^Listening on")
+    began = time.monotonic()
+
+    # the first one comes back: it is told, and stops; its bots go to the second one
+    for process in stopped:
+        os.kill(process, signal.SIGCONT)
+    assert hosts.server.wait() == 1
+    assert "has taken over this contest, with fencing number 1" in hosts.server.output
+    second.expect(r"^\[\d+/12\] ")
+    assert time.monotonic() - began < 30
+    again = hosts.run(hosts.first, FIRST)
+    assert again.wait() == 2
+    assert "do not count" in again.output
+
+    assert second.wait() == 0
+    assert hosts.bots.wait() == 0
+    record = on_record(hosts.second)
+    assert len(record.results) == TEAMS * (TEAMS - 1)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("in_root")
+def test_a_follower_takes_over_by_itself_and_bots_stop_a_host_at_another_address(
+    programs: Programs, tmp_path: Path
+) -> None:
+    hosts = Hosts(programs, tmp_path, 0.1)
+    follower = hosts.follow(hosts.second, "--take-over-after", "5")
+    follower.expect("^The copy is complete")
+    wait_until(lambda: len(hosts.told()) >= 2)
+    hosts.server.signal(signal.SIGKILL)
+    began = time.monotonic()
+    follower.expect("^The host at .* has not answered for 5 s: this computer takes over")
+    follower.expect(r"^\[\d+/12\] ")
+    assert time.monotonic() - began < 30
+    assert follower.wait() == 0
+    assert hosts.bots.wait() == 0
+    assert len(on_record(hosts.second).results) == TEAMS * (TEAMS - 1)
+
+
+def _children(pid: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [one for child in map(int, listed) for one in (child, *_children(child))]
