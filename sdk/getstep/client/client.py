@@ -47,7 +47,16 @@ from getstep.wire import (
 
 from ._bot_output import BotOutput, OutputLog, RepeatedProblems
 from .arguments import of_this_program
-from .connection import NO_FENCE, ServerConnection, connect, explain, log_in, read_hello, speaks_our_version
+from .connection import (
+    NO_FENCE,
+    ServerConnection,
+    connect,
+    explain,
+    is_gone,
+    log_in,
+    read_hello,
+    speaks_our_version,
+)
 from .discovery import Finder
 from .match import (
     Match,
@@ -357,7 +366,7 @@ class Client:
                     raise
                 pause = self._after_failure(str(error))
             except (OSError, NotGetstep, NotProved, RemoteProtocolError) as error:
-                pause = self._after_failure(explain(error, self._address))
+                pause = self._after_failure(explain(error, self._address), gone=is_gone(error))
             else:
                 if self._doubtful(goodbye):
                     pause = self._after_failure(_goodbye_text(goodbye))
@@ -387,14 +396,16 @@ class Client:
             return True
         return goodbye.retry_ms is not None or self._finder.knows(self._login.token) or self._ever_proved
 
-    def _after_failure(self, why: str) -> float:
+    def _after_failure(self, why: str, *, gone: bool = False) -> float:
         """Report a failure, choose the next address, and return how long to wait.
 
         The search itself takes a second. After a lost connection it starts only after some attempts: a server that
-        was restarted is back at the same address.
+        was restarted is back at the same address. It starts at once if another computer has taken over, or if the
+        host's computer is ``gone``.
         """
         failed, found = self._address, None
-        if self._finder is not None and (self._at_found_server or not self._ever_welcomed or self._backoff.is_long):
+        search_now = gone or self._at_found_server or not self._ever_welcomed or self._backoff.is_long
+        if self._finder is not None and search_now:
             found = self._finder.next(failed)
             self._address = found or self._finder.own
             if found and failed == self._finder.own and found not in self._tried:

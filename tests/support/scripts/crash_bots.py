@@ -85,6 +85,7 @@ class Witness(Client):
         faults: int,
         gate: Gate | None,
         finder: Finder | None = None,
+        host: str = "127.0.0.1",
     ) -> None:
         self._team = team
         self._ledger = ledger
@@ -93,7 +94,7 @@ class Witness(Client):
         self._seconds = seconds
         self._faults = faults
         login = find_login(team, f"test-token-{team}")
-        address = find_address("127.0.0.1", port)
+        address = find_address(host, port)
         super().__init__(Callback(self.get_step), address, login, Console(quiet=True), pause, finder)
 
     def get_step(self, board: list[list[int]], is_black: bool, turn: Turn) -> Any:

@@ -1,10 +1,9 @@
 """Bots that stay when their host is lost, and find the one that takes over.
 
-    standby_bots.py PORT LEDGER TEAMS SECONDS ADDRESS...
+    standby_bots.py PORT LEDGER TEAMS SECONDS FIRST [ADDRESS...]
 
-As those of `crash_bots`; in place of a search on the network there is a list of the ADDRESSES at which a host may
-be, all with the same port and the contest's name. The SDK chooses among them as among those that it finds: it tries
-them in turn, and plays where the proof is right.
+As those of `crash_bots`, with a saved login for the host FIRST. Without an ADDRESS they search the network as all
+bots do. With some, these are what they find: the SDK tries them in turn, and plays where the proof is right.
 """
 
 from __future__ import annotations
@@ -17,23 +16,26 @@ from getstep.client.discovery import Finder, FoundServer, SearchResult
 from getstep.client.saved_login import SavedLogin, Seen
 from getstep.client.settings import Address
 from getstep.text import Console
+from tests.support.contests import token_of
 from tests.support.scripts.crash_bots import Ledger, Witness
 
 CONTEST = "Test"
 
 
-def finder(port: int, team: int, hosts: list[str]) -> Finder:
-    """Return what finds a host at each of these addresses, after the first one."""
-    servers = tuple(FoundServer(CONTEST, (Address(host, port),)) for host in hosts)
-    saved = SavedLogin("127.0.0.1", port, team, f"test-token-{team}", Seen(CONTEST, 0.0))
-    return Finder(Address("127.0.0.1", port), saved, None, Console(quiet=True), lambda: SearchResult(servers))
+def finder(port: int, team: int, first: str, others: list[str]) -> Finder:
+    """Return what finds other hosts than the first one."""
+    servers = tuple(FoundServer(CONTEST, (Address(host, port),)) for host in (first, *others))
+    saved = SavedLogin(first, port, team, token_of(team), Seen(CONTEST, 0.0))
+    find = (lambda: SearchResult(servers)) if others else None
+    return Finder(Address(first, port), saved, None, Console(quiet=True), find)
 
 
-def main(port: int, path: Path, teams: int, seconds: float, hosts: list[str]) -> None:
+def main(port: int, path: Path, teams: int, seconds: float, first: str, others: list[str]) -> None:
     """Play until every team has the goodbye of the contest."""
     ledger = Ledger(path)
     bots = [
-        Witness(port, team, ledger, seconds, 0, None, finder(port, team, hosts)) for team in range(1, teams + 1)
+        Witness(port, team, ledger, seconds, 0, None, finder(port, team, first, others), first)
+        for team in range(1, teams + 1)
     ]
     threads = [threading.Thread(target=bot.run) for bot in bots]
     for thread in threads:
@@ -44,5 +46,5 @@ def main(port: int, path: Path, teams: int, seconds: float, hosts: list[str]) ->
 
 
 if __name__ == "__main__":
-    _, port, path, teams, seconds, *hosts = sys.argv
-    main(int(port), Path(path), int(teams), float(seconds), hosts)
+    _, port, path, teams, seconds, first, *others = sys.argv
+    main(int(port), Path(path), int(teams), float(seconds), first, others)

@@ -1,0 +1,277 @@
+"""Losses of a host in mid-contest: another one takes over, and the bots' ledger is compared with its records.
+
+``python -m benchmarks.standby --losses 50`` needs root on Linux: each computer is a network namespace, and a bridge
+is the switch. A host plays, a follower on the next computer copies it, and the bots are on another one; they search
+the network for the contest. At a random moment the host is lost:
+
+- killed: SIGKILL to its server;
+- hangs: SIGSTOP to its server, which goes on (SIGCONT) once another host plays;
+- cut off: its cable is pulled, and plugged in again once another host plays.
+
+The follower takes over by itself. The benchmark counts the results that the lost host had announced to a bot and
+that are not in the new records: the copy was behind, and they are played again. It is an error if a lost host goes
+on or starts again, if a bot was told a result that neither counts nor was lost so, if play does not go on within
+PLAY_SECONDS, or if the records at the end do not fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from getstep_server.config.host_key import bearer_key
+from getstep_server.storage.store import Store
+from tests.support.contests import make_contest
+from tests.support.ledger import audit, on_record, read_ledger
+from tests.support.processes import Program
+
+TEAMS = 6
+THINK_SECONDS = 0.1
+SILENCE_SECONDS = 5
+"""For `--take-over-after`: the least that it takes."""
+
+HOSTS = 6
+"""The computers of a contest: one is lost after another."""
+
+PLAY_SECONDS = {"killed": 30.0, "hangs": 45.0, "cut off": 45.0}
+"""From the loss until the bots were asked TEAMS questions. A server is found to hang after 12 to 17 s, and killed
+5 s after the take-over. A bot notices a pulled cable after 20 s."""
+
+LONGEST_LIFE_SECONDS = 6.0
+WAIT_SECONDS = 120.0
+"""For a program that is watched: the machine may be busy."""
+
+
+@dataclass
+class Figures:
+    """The counts of all losses; ``seconds`` by kind, from the loss to the next question to a bot."""
+
+    seconds: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in PLAY_SECONDS})
+    contests: int = 0
+    announced: int = 0
+    lost: int = 0
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def losses(self) -> int:
+        return sum(map(len, self.seconds.values()))
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.losses} losses in {self.contests} contests, {self.announced} results announced before them:"
+            f" {self.lost} were not in the copy, and were played again; {len(self.errors)} errors"
+        ]
+        for kind, seconds in self.seconds.items():
+            if seconds:
+                middle, longest = statistics.median(seconds), max(seconds)
+                lines.append(f"{kind}: {len(seconds)}, play went on after {middle:.1f} s (median), {longest:.1f} s")
+        return "\n".join(lines + self.errors)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True)
+
+
+def address(number: int) -> str:
+    """Return the address of a computer; the bots have number 100."""
+    return f"10.77.0.{number}"
+
+
+def connect_computers() -> None:
+    """Make the computers and the switch between them, in the network namespace of this process."""
+    _ip("link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
+    _ip("link", "set", "switch", "up")
+    for number in (*range(1, HOSTS + 1), 100):
+        name = f"c{number}"
+        _ip("netns", "add", name)
+        _ip("link", "add", f"to-{name}", "type", "veth", "peer", "name", "cable", "netns", name)
+        _ip("link", "set", f"to-{name}", "master", "switch", "up")
+        _ip("-n", name, "address", "add", f"{address(number)}/24", "dev", "cable")
+        _ip("-n", name, "link", "set", "lo", "up")
+        _plug(number)
+
+
+def _plug(number: int, state: str = "up") -> None:
+    _ip("-n", f"c{number}", "link", "set", "cable", state)
+    if state == "up":
+        _ip("-n", f"c{number}", "route", "replace", "default", "dev", "cable")
+
+
+class Contest:
+    """A contest, its bots, and its hosts, of which the last one plays."""
+
+    def __init__(self, scratch: Path, figures: Figures, dice: random.Random) -> None:
+        self._scratch, self._figures, self._dice = scratch, figures, dice
+        self._ledger = scratch / "ledger"
+        self._programs: list[Program] = []
+        self._told: dict[int, set[int]] = {}
+        """By host, the matches whose results it had announced before it was lost."""
+        self.number = 1
+        make_contest(
+            self.folder(1),
+            TEAMS,
+            on_disk=True,
+            patient=True,
+            event={"game": "linkage", "move_seconds": 60.0},
+            server={"host": "0.0.0.0", "port": 7777},
+            start={"absent_seconds": 600.0},
+        )
+        self._environment = {
+            **os.environ,
+            "PYTHONUNBUFFERED": "1",
+            "GETSTEP_HOST_KEY": bearer_key(self.folder(1)),
+            "GETSTEP_LOGIN_FILE": str(scratch / "no-login.json"),
+        }
+        self.server = self._serve(1)
+        self.server.expect("^Listening on", seconds=WAIT_SECONDS)
+        words = ("7777", str(self._ledger), str(TEAMS), str(THINK_SECONDS), address(1))
+        self.bots = self._start(100, "-m", "tests.support.scripts.standby_bots", *words)
+
+    def __enter__(self) -> Contest:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for program in self._programs:
+            with contextlib.suppress(ProcessLookupError):
+                program.signal(signal.SIGCONT)
+            program.end()
+        for number in range(1, HOSTS + 1):
+            _plug(number)
+
+    def folder(self, number: int) -> Path:
+        return self._scratch / f"host-{number}"
+
+    def lose(self, kind: str) -> bool:
+        """Lose the host; return True if the contest goes on, and there is another computer."""
+        old, lost = self.number, self.server
+        where = (address(old), str(self.folder(old + 1)), "--take-over-after", str(SILENCE_SECONDS))
+        follower = self._start(old + 1, "-m", "getstep_server", "follow", *where)
+        follower.expect("^The copy is complete", seconds=WAIT_SECONDS)
+        time.sleep(self._dice.uniform(0, LONGEST_LIFE_SECONDS))
+        if not (lost.running and self.bots.running):
+            return False
+        if kind == "cut off":
+            _plug(old, "down")
+        else:
+            lost.signal(signal.SIGKILL if kind == "killed" else signal.SIGSTOP)
+        began, asked = time.monotonic(), len(read_ledger(self._ledger))
+        self._told[old] = {line["match"] for line in read_ledger(self._ledger) if "told" in line}
+        follower.expect("this computer takes over", seconds=WAIT_SECONDS)
+        while len([line for line in read_ledger(self._ledger)[asked:] if "asked" in line]) < TEAMS:
+            if time.monotonic() - began > WAIT_SECONDS or not self.bots.running:
+                break
+            time.sleep(0.05)
+        seconds = time.monotonic() - began
+        self._figures.seconds[kind].append(seconds)
+        self._figures.announced += len(self._told[old])
+        print(f"  {kind}: play went on after {seconds:.1f} s", flush=True)
+        if seconds > PLAY_SECONDS[kind]:
+            self._fail(f"{kind}: play went on after {seconds:.1f} s\n{follower.output}")
+        if kind == "cut off":
+            _plug(old)
+        elif kind == "hangs" and lost.running:
+            lost.signal(signal.SIGCONT)
+        self._check_stopped(kind, lost, old)
+        self.number, self.server = old + 1, follower
+        return old + 1 < HOSTS
+
+    def finish(self) -> None:
+        """Wait for the end, and compare what was announced with the records."""
+        self._figures.contests += 1
+        if self.server.wait(seconds=10 * WAIT_SECONDS) or self.bots.wait(seconds=WAIT_SECONDS):
+            self._fail(f"the contest has not ended well:\n{self.server.output}")
+        record = on_record(self.folder(self.number))
+        lines = _lines(self.folder(self.number))
+        missing = set[int]()
+        for number, told in self._told.items():
+            before = _lines(self.folder(number))
+            missing |= {match for match in told if not before.get(match, set()) & lines.get(match, set())}
+        self._figures.lost += len(missing)
+        found = audit(record, read_ledger(self._ledger), "")
+        # a bot may be told twice of a match that was lost and played again, and be asked again for a lost turn
+        wrong = [text for text in found.lost if not any(f"'match': {match}," in text for match in missing)]
+        wrong += [text for text in found.double if not any(text.endswith(f", {match})") for match in missing)]
+        for text in wrong:
+            self._fail(text)
+
+    def _check_stopped(self, kind: str, lost: Program, number: int) -> None:
+        """Check that the lost host stops, and that it does not start again."""
+        try:
+            lost.wait(seconds=WAIT_SECONDS)
+            again = self._serve(number)
+            again.wait(seconds=WAIT_SECONDS)
+        except AssertionError as error:
+            self._fail(f"{kind}: the lost host goes on: {error}")
+            return
+        if "has taken over this contest" not in again.output or "[" in again.output:
+            self._fail(f"{kind}: the lost host starts again and says\n{again.output}")
+
+    def _serve(self, number: int) -> Program:
+        return self._start(number, "-m", "getstep_server", "run", str(self.folder(number)), "--now", "--plain")
+
+    def _start(self, number: int, *words: str) -> Program:
+        command = ["ip", "netns", "exec", f"c{number}", sys.executable, *words]
+        self._programs.append(Program(command, environ=self._environment))
+        return self._programs[-1]
+
+    def _fail(self, text: str) -> None:
+        print(text, flush=True)
+        self._figures.errors.append(text.splitlines()[0])
+
+
+def _lines(folder: Path) -> dict[int, set[bytes]]:
+    """Return the records of each match in a folder."""
+    found: dict[int, set[bytes]] = {}
+    with Store(folder / "contest.db", reading=True) as store:
+        for record in store.records():
+            if record.number is not None:
+                found.setdefault(record.number, set()).add(record.line)
+    return found
+
+
+def measure(losses: int, kinds: Sequence[str]) -> int:
+    """Measure and print; return 1 if there was an error."""
+    figures, dice = Figures(), random.Random(1)
+    connect_computers()
+    with tempfile.TemporaryDirectory(prefix="standby-") as folder:
+        while figures.losses < losses:
+            scratch = Path(folder) / f"contest-{figures.contests + 1}"
+            scratch.mkdir()
+            with Contest(scratch, figures, dice) as contest:
+                while figures.losses < losses and contest.lose(kinds[figures.losses % len(kinds)]):
+                    pass
+                contest.finish()
+    print(figures)
+    return 1 if figures.errors else 0
+
+
+def main() -> int:
+    """Measure in namespaces of its own; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--losses", type=int, default=50, help="(default: 50)")
+    parser.add_argument("--kind", choices=PLAY_SECONDS, help="only losses of this kind")
+    parser.add_argument("--own-namespace", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if sys.platform != "linux" or os.geteuid() != 0:
+        print("This needs Linux and root: it makes network namespaces.")
+        return 1
+    if not args.own_namespace:  # all that is made is gone with this process and its children
+        again = [sys.executable, "-m", "benchmarks.standby", "--own-namespace", *sys.argv[1:]]
+        inner = 'mount -t tmpfs standby /run && ip link set lo up && exec "$@"'
+        os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inner, "sh", *again])
+    return measure(args.losses, [args.kind] if args.kind else list(PLAY_SECONDS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
