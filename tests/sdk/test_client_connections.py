@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from getstep import Refused, Turn, Unreachable
+from getstep._errors import NotProved
 from getstep.client.client import Client
+from getstep.client.connection import EARLIER_HOST, NOT_LOCATED, is_gone
 from getstep.client.settings import Address, Login
 from getstep.text import Console
 from getstep.turn import Callback
@@ -383,3 +386,19 @@ def test_a_variable_shortens_the_pauses(value: str, scale: float, monkeypatch: p
         play(always, server)
     (pause,) = server.pauses
     assert 0.17 * scale < pause <= 0.2 * scale
+
+
+@pytest.mark.parametrize(
+    ("error", "gone"),
+    [
+        (OSError(errno.ETIMEDOUT, ""), True),
+        (OSError(errno.EHOSTUNREACH, ""), True),
+        (NotProved(EARLIER_HOST), True),
+        (NotProved(NOT_LOCATED), False),
+        (ConnectionRefusedError(errno.ECONNREFUSED, ""), False),
+        (TimeoutError("no answer within 5 s"), False),
+    ],
+)
+def test_a_bot_searches_at_once_if_the_hosts_computer_is_gone(error: Exception, gone: bool) -> None:
+    """A server that is started again is at the same address: the search waits for some attempts then."""
+    assert is_gone(error) is gone

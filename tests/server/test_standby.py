@@ -18,7 +18,7 @@ from getstep_server.net.registry import Fence
 from getstep_server.runtime.fencing import Fencing
 from getstep_server.runtime.run import open_contest
 from getstep_server.standby.folder import CopyError, CopyFolder
-from getstep_server.standby.follower import ADDRESS, HEADER
+from getstep_server.standby.follower import ADDRESS, HEADER, Follower
 from getstep_server.standby.marks import Mark, note_followed, read_mark, was_followed, write_mark
 from getstep_server.standby.messages import (
     MAX_FILES,
@@ -470,3 +470,17 @@ def test_follow_needs_a_key_and_a_new_folder(
     assert "expected a new folder or a copy" in capsys.readouterr().err
     assert run_command(["take-over", str(folder)]) == 2
     assert "no copy of another host's contest" in capsys.readouterr().err
+
+
+def test_a_contest_that_is_over_is_not_taken_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After its end the host is gone, too."""
+    folder = tmp_path / "copy"
+    unpack("0.1.0/games", folder)
+    write_mark(folder, Mark(role="follows", host="192.0.2.7", port=8080))
+    monkeypatch.setenv("GETSTEP_HOST_KEY", KEY)
+    monkeypatch.setattr(Follower, "run", lambda *_: None)
+    assert run_command(["follow", "192.0.2.7", str(folder), "--take-over-after", "5"]) == 0
+    assert capsys.readouterr().out == "The contest is over, and the copy is complete.\n"
+    assert tournament_of(load_contest(folder)).fence == 0

@@ -272,7 +272,7 @@ def _print_header(
             f"! This system lets the server open {file_limit():,} files, and {seats} bots may connect;"
             f" raise the limit first: ulimit -n {seats + FILES_BESIDE_BOTS}"
         )
-    if _is_over(contest, tournament):
+    if is_over(contest, tournament):
         progress.say(f"The contest is over: {_all_played(played)}.")
         return
     where = f"Resumes after {pluralize(played, 'match')}" if played or running else ""
@@ -291,8 +291,8 @@ def _print_header(
     progress.say(f"{f'{where}. ' if where else ''}Starts {start}{enter}. Ctrl-C stops cleanly.")
 
 
-def _is_over(contest: Contest, tournament: Tournament) -> bool:
-    """Whether no match is left to play. An arena is never over: its host ends it."""
+def is_over(contest: Contest, tournament: Tournament) -> bool:
+    """Return True if no match is left to play. An arena is never over: its host ends it."""
     if contest.is_open_ended or not tournament.total or tournament.done < tournament.total:
         return False
     if any(map(tournament.remaining_estimate, contest.events)):

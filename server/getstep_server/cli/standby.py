@@ -20,7 +20,7 @@ from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.store import Store
 from getstep_server.text import shell_command
 
-from ._parser import EXIT_STOPPED
+from ._parser import EXIT_OK, EXIT_STOPPED
 
 KEY_VARIABLE = "GETSTEP_HOST_KEY"
 DEFAULT_FOLDER = "standby"
@@ -146,14 +146,17 @@ def _follow(args: argparse.Namespace) -> int:
                 return EXIT_STOPPED
             except (HostRefusal, CopyError) as error:
                 raise ContestStopped(f"{first}: {error}") from error
-    seconds = args.take_over_after
-    why = f"the host at {first} has not answered for {seconds:g} s"
-    _say(f"{why[0].upper()}{why[1:]}: this computer takes over.")
-    from .run import add_run_options
+    from .run import add_run_options, is_over
 
+    contest = load_contest(folder)
+    if is_over(contest, tournament_of(contest)):
+        _say("The contest is over, and the copy is complete.")
+        return EXIT_OK
+    why = f"the host at {first} has not answered for {args.take_over_after:g} s"
+    _say(f"{why[0].upper()}{why[1:]}: this computer takes over.")
     parser = argparse.ArgumentParser()
     add_run_options(parser)
-    return _run_after(load_contest(folder), "the standby rule", why, parser.parse_args([str(folder)]))
+    return _run_after(contest, "the standby rule", why, parser.parse_args([str(folder)]))
 
 
 def _check_folder(folder: Path) -> None:
