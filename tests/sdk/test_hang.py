@@ -246,7 +246,7 @@ def test_a_program_on_windows_is_started_again_as_often_as_it_asks(
     script = tmp_path / "bot.py"
     script.write_text(
         "import json, os, sys\n"
-        "host, port, team, token, hangs, *_, supervised = json.loads(os.environ['GETSTEP_RESTARTED'])\n"
+        "host, port, tls, team, token, hangs, *_, supervised = json.loads(os.environ['GETSTEP_RESTARTED'])\n"
         "assert supervised\n"
         "sys.exit(240 + hangs + 1 if hangs < 3 else 7)\n"
     )

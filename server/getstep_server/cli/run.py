@@ -57,7 +57,14 @@ from getstep_server.tournament.settings_record import shortened
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web.listener import open_page_listener, page_address
 
-from ._helper_processes import Announcer, house_bot_file, keep_house_bots, keep_page, run_with_helpers, tell_first_host
+from ._helper_processes import (
+    Announcer,
+    house_bot_file,
+    keep_house_bots,
+    keep_page,
+    run_with_helpers,
+    tell_first_host,
+)
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board
 from ._with_bots import run_with_bots
