@@ -60,7 +60,7 @@ def test_the_demo_of_all_games_is_one_contest(programs: Programs, tmp_path: Path
     assert program.wait() == 0
     matches = 2 * len(GAMES)
     assert f"Standings after {matches} matches" in program.output
-    *events, combined = re.split(r"^(?:\d\. \w+|All events)\n", program.output, flags=re.MULTILINE)[1:]
+    *events, combined = re.split(r"^(?:\d\. [\w -]+|All events)\n", program.output, flags=re.MULTILINE)[1:]
     assert len(events) == len(GAMES)
     assert [line.split()[1:3] for line in combined.splitlines()[1:3]] == [
         ["Ada", "(greedy)"],
@@ -122,7 +122,7 @@ def test_each_bot_hesitates_more_than_the_one_before(tmp_path: Path, teams: int)
 def test_the_demo_on_a_terminal() -> None:
     with OnTerminal([*DEMO, "--teams", "3"]) as terminal:
         terminal.expect(r"^Listening on 127\.0\.0\.1")
-        terminal.expect(r"^     0  1 .*  #\d hop, turn \d+$")
+        terminal.expect(r"^     0  1 .*  #\d Hop, turn \d+$")
         terminal.expect(r"^3 of 3 teams connected$")
         terminal.expect(r"^[1-6]/6 matches")
         terminal.expect(r"^playing: ")

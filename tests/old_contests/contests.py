@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import load_contest
+from getstep_server.config.event import heading_of_game
 from getstep_server.storage.contest_state import results_of
 from getstep_server.storage.store import Store
 
@@ -135,7 +137,15 @@ def _replays(folder: Path, numbers: list[int]) -> list[Any]:
     page.unlink()
     assert block is not None
     games: list[Any] = json.loads(block[1])["games"]
+    for game in games:
+        game["facts"] = [[what, _by_name(told) if what == "game" else told] for what, told in game["facts"]]
     return games
+
+
+def _by_name(told: str) -> str:
+    """Return a game and its settings by the game's name: a title may change."""
+    title, *settings = told.split(", ", 1)
+    return ", ".join([{heading_of_game(name): name for name in GAMES}.get(title, title), *settings])
 
 
 def contradictions(old: Any, new: Any, place: str = "") -> list[str]:

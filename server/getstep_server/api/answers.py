@@ -419,8 +419,13 @@ class MessagesAnswer(Answer, frozen=True, kw_only=True):
 
 
 class ReplayAnswer(Answer, frozen=True, kw_only=True):
-    """A match as the viewer draws it: for each game its names, facts and turns, and how boards look."""
+    """A match as the viewer draws it: for each game its names, facts and turns, and how boards look.
 
+    ``format`` is that of saved replays, and ``needs`` the version of getstep that reads it.
+    """
+
+    format: int
+    needs: str
     title: str
     links: list[list[str]]
     looks: list[dict[str, Any]]

@@ -188,7 +188,7 @@ def _site(args: argparse.Namespace) -> int:
     with (
         records_of(contest) as store,
         progress_bar("written") as progress,
-        kept_parts(contest.folder, "site") as kept,
+        kept_parts(folder.parent, "site") as kept,
     ):
         data = without_hidden(load_report_data(contest, store), contest, store)
         seen = VisibleGame(data.tournament, error_texts=args.error_texts)

@@ -63,7 +63,7 @@ def _report(args: argparse.Namespace) -> int:
                 write_folder(folder, pages, "--output")
             played = {number for number, _ in data.tournament.recorded}
             data = replace(data, links=Links(matches=f"{folder.name}/", played=played))
-    with progress_bar("written") as progress, kept_parts(contest.folder, "report") as kept:
+    with progress_bar("written") as progress, kept_parts(path.parent, "report") as kept:
         page = as_html(data, progress, kept)
     write_page(path, page, "--output")
     where = "" if args.no_replays else f" Its replays are in {folder.name}: keep both together."

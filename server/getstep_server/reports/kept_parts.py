@@ -4,8 +4,8 @@ A part is the value of a function, kept under the digest of all that the functio
 program (`digest_of`). So nothing has to know which record, decision or name changes which part, and a report of
 kept parts has the same bytes as one that is made without them. Only the parts of the latest report are kept.
 
-The parts of the front page are in a file in the contest's folder. The page of a match stays where it was written,
-see `Page`.
+The parts of the front page are in a file beside it: who reads a contest changes nothing in its folder. The page of
+a match stays where it was written, see `Page`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class KeptParts:
 
 @contextmanager
 def kept_parts(folder: Path, name: str) -> Iterator[KeptParts]:
-    """Yield the parts that the latest page of this ``name`` has left in a contest's folder, and keep the new ones.
+    """Yield the parts that the latest page of this ``name`` has left in its folder, and keep the new ones.
 
     A file that cannot be read or written costs the time to make all parts again, and stops nothing.
     """

@@ -17,7 +17,6 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings
 from getstep_server.reports.grades import Grades, grade_file, grade_lines, scale_named
-from getstep_server.reports.kept_parts import kept_parts
 from getstep_server.reports.report import as_html, load_report_data
 from getstep_server.storage.backup import write_backup
 from getstep_server.storage.database import not_there
@@ -81,8 +80,7 @@ def _made(folder: Path, write: Write, query: Query) -> IO[bytes]:
 
 
 def _report(contest: Contest, store: Store, _: Query, file: IO[bytes]) -> None:
-    with kept_parts(contest.folder, "download") as kept:
-        file.write(as_html(load_report_data(contest, store), kept=kept).encode())
+    file.write(as_html(load_report_data(contest, store)).encode())
 
 
 def _standings(contest: Contest, store: Store, _: Query, file: IO[bytes]) -> None:
