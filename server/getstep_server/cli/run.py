@@ -150,7 +150,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    contest = load_contest(args.contest)
+    return run_contest_of(args, _begin_again)
+
+
+def _begin_again(contest: Contest, args: argparse.Namespace) -> None:
+    """Put aside what is left of a contest whose records were lost, or accept that results are missing."""
     if args.anew:
         with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
             check_may_run(contest.folder)
@@ -164,11 +168,15 @@ def _run(args: argparse.Namespace) -> int:
         print(
             "No result is missing." if kept is None else f"The old log, and a copy of the records, are in {kept}."
         )
-    return run_contest_of(args)
 
 
-def run_contest_of(args: argparse.Namespace) -> int:
-    """Play the contest that the arguments of `add_run_options` name, and return the exit code."""
+def run_contest_of(
+    args: argparse.Namespace, begin: Callable[[Contest, argparse.Namespace], None] = lambda *_: None
+) -> int:
+    """Play the contest that the arguments of `add_run_options` name, and return the exit code.
+
+    ``begin`` may change the folder: it is called when the command line has been checked.
+    """
     contest = load_contest(args.contest).listening_on(
         host=args.host,
         port=args.port,
@@ -182,6 +190,7 @@ def run_contest_of(args: argparse.Namespace) -> int:
         on_enter=sys.stdin is not None and sys.stdin.isatty(),
     )
     make_cluster = cluster_maker(args.dask)
+    begin(contest, args)
     with open_contest(contest) as opened:  # before the first line: another server may run the contest
         return _run_opened(opened, args, when, make_cluster)
 
