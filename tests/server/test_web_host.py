@@ -396,11 +396,16 @@ async def test_a_slip_has_the_token_of_its_team_only(site: Site, folder: Path) -
     assert (await browser.ask("GET", "/host/slip/9")).status == 404
 
 
-async def test_the_wall(site: Site, folder: Path) -> None:
+async def test_the_wall(site: Site, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     browser = Host(site)
     await browser.open(new_link(folder))
     for form in ({"do": "pin", "match": "3"}, {"do": "message", "text": "Pizza is here"}):
         assert (await browser.send("wall", **form)).status == 303
+    logged = [line.partition(" ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert logged == [
+        "the host at 127.0.0.1: opened the console",
+        *["the host at 127.0.0.1: The wall shows it now."] * 2,
+    ]
     wall = (await site.json("/api/v1/pages/overview"))["wall"]
     assert wall == {"pinned": 3, "place": None, "nexts": 0, "text": "Pizza is here"}
     assert (await browser.send("wall", do="next")).status == 303

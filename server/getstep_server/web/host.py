@@ -334,6 +334,7 @@ class HostConsole:
 
     def _done(self, session: HostSession, what: str) -> Response:
         session.done = what
+        session.log(what)
         return redirect("/host")
 
     # --- pages ---

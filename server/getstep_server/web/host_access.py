@@ -25,16 +25,20 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import trio
 
+from getstep.text import escape_control_chars
 from getstep_server.config.contest import HostPage, Team
 from getstep_server.config.host_key import HostKey, host_key, spend_link
 from getstep_server.limits import TEAM_SESSION_SECONDS, TEAM_SESSIONS
 from getstep_server.login_limits import LoginLimiter
+from getstep_server.text import utc_time
 
 from .http import HostCheck, Request, is_loopback
 
@@ -76,6 +80,11 @@ class HostSession:
     key: str
     done: str = ""
     teams: Sequence[Team] = ()
+
+    def log(self, what: str) -> None:
+        """Write who did what to the log of the page's process, for what is no decision on record, too."""
+        line = escape_control_chars(f"{self.author} at {self.address}: {what}")
+        print(utc_time(time.time()), line, file=sys.stderr, flush=True)
 
 
 class HostAccess:
@@ -130,9 +139,9 @@ class HostAccess:
         self._sessions = dict(kept[max(0, len(kept) + 1 - TEAM_SESSIONS) :])  # the oldest makes room
         name = secrets.token_urlsafe(24)
         until = now + TEAM_SESSION_SECONDS
-        self._sessions[name] = HostSession(
-            request.address, found.author, secrets.token_urlsafe(24), until, found.key
-        )
+        session = HostSession(request.address, found.author, secrets.token_urlsafe(24), until, found.key)
+        self._sessions[name] = session
+        session.log("opened the console")
         return name
 
     async def session(self, request: Request) -> HostSession:
