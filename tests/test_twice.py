@@ -129,3 +129,10 @@ def test_many_failures_are_not_the_machine(tmp_path: Path) -> None:
     )
     assert code == 1
     assert "none is run again" in out
+
+
+@pytest.mark.long
+def test_tests_that_are_only_listed_are_no_failures(tmp_path: Path) -> None:
+    code, out = ran(tmp_path, GOOD, *ALL, "--collect-only", "-q")
+    assert code == 0
+    assert "failed" not in out

@@ -68,7 +68,8 @@ class _Recorder:
         self.broken |= report.failed
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._collected.update((item.nodeid, None) for item in session.items)
+        if not session.config.option.collectonly:
+            self._collected.update((item.nodeid, None) for item in session.items)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
