@@ -10,17 +10,25 @@ from typing import Any
 import pytest
 
 from getstep._errors import BotError
-from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, Input, Output, Talk
+from getstep.conventions import CONVENTIONS, MAX_OUTPUT, ConventionError, Input, Output, Question, Talk
 from getstep.games import first_move_error
 from getstep.programs.program import LocalProgram, ProgramBot, identity_of
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
 from getstep_server.limits import MAX_PROGRAM_BYTES, MAX_PROGRAM_FILES
+from tests.support.convention_programs import game_of
 from tests.support.patience import PATIENCE_SECONDS
 
 DOCS = Path(__file__).parents[1] / "docs"
 EVERY_CONVENTION = pytest.mark.parametrize("name", CONVENTIONS)
-PLAYERS: dict[str, Player] = {"prodrive": 1, "csefest-console": 1, "csefest-file": 0, "topcoder": 0, "linkage": 1}
+PLAYERS: dict[str, Player] = {
+    "prodrive": 1,
+    "csefest-console": 1,
+    "csefest-file": 0,
+    "topcoder": 0,
+    "linkage": 1,
+    "ugi": 1,
+}
 """The player that the program of a page is in its example."""
 
 Exchange = list[tuple[str, bytes]]
@@ -45,7 +53,7 @@ def block_of(name: str, language: str, beginning: str = "") -> str:
 def exchange(name: str, monkeypatch: pytest.MonkeyPatch) -> Exchange:
     """All that a program of the convention ``name`` reads and writes during the test."""
     convention, noted = CONVENTIONS[name], []
-    read = convention.read
+    read, reply = convention.read, convention.reply
 
     def host_noted(method: Callable[..., Input]) -> Callable[..., Input]:
         def call(*arguments: Any) -> Input:
@@ -61,9 +69,16 @@ def exchange(name: str, monkeypatch: pytest.MonkeyPatch) -> Exchange:
             noted.append(("program", output.data[: found[1]]))
         return found
 
+    def reply_noted(talk: Talk, output: Output) -> tuple[Input, int] | None:
+        found = reply(talk, output)
+        if found is not None:
+            noted.extend((("program", output.data[: found[1]]), ("host", found[0].stdin)))
+        return found
+
     for method in ("ask", "after"):
         monkeypatch.setattr(convention, method, host_noted(getattr(convention, method)))
     monkeypatch.setattr(convention, "read", read_noted)
+    monkeypatch.setattr(convention, "reply", reply_noted)
     return noted
 
 
@@ -105,7 +120,7 @@ def program_of(name: str, folder: Path) -> Path:
 
 def play(name: str, path: Path) -> None:
     """Play a whole match with a program, against an opponent that takes the last legal move."""
-    game, player = GAMES[CONVENTIONS[name].game], PLAYERS[name]
+    game, player = game_of(name), PLAYERS[name]
     state, last, number = game.start(), None, 0
     bot = ProgramBot(name, path)
     try:
@@ -128,7 +143,9 @@ def test_the_program_of_a_page_plays_a_match_byte_by_byte_as_shown(
 ) -> None:
     play(name, program_of(name, tmp_path))
     talk = CONVENTIONS[name](PLAYERS[name])
-    written = joined([("host", talk.begin().stdin), *exchange])
+    limited = re.compile(rb"(?<=go movetime )\d+")  # of a turn of 3 s, which is too short for a test
+    sent = [(side, limited.sub(b"2950", data)) for side, data in exchange]
+    written = joined([("host", talk.begin().stdin), *sent])
     first, rest = shown(name)
     at = [side for side, _ in first].index("start")
     before, start, beginning = first[:at], first[at], first[at + 1 :]
@@ -171,13 +188,16 @@ def row_cells(text: str, columns: int) -> list[list[str]]:
 
 def answer_to(name: str, written: bytes) -> str:
     """Return what the host says to a program's output in its first turn as the first player."""
-    talk = CONVENTIONS[name](0)
+    talk, game = CONVENTIONS[name](0), game_of(name)
+    talk.ask(Question(game.start().board(), None, Turn(game.name, 1, 1, "Other", None, 1000)))
+    for answer in (b"ugiok\n", b"readyok\n"):
+        talk.reply(Output(answer))
     try:
         found = talk.read(Output(written, silent=True, ended=True))
     except ConventionError as error:
         return str(error)
     assert found is not None
-    return first_move_error(talk.game, {}, found[0])
+    return first_move_error(game.name, {}, found[0])
 
 
 @EVERY_CONVENTION
@@ -226,11 +246,11 @@ def test_the_messages_for_all_conventions(tmp_path: Path) -> None:
 
 @EVERY_CONVENTION
 def test_a_page_names_the_limit_of_its_game(name: str) -> None:
-    control = GAMES[CONVENTIONS[name].game].time_control
+    control = game_of(name).time_control
     span = {"move": "a move", "budget": "a game"}[control.kind]
     limits = text_of(name).partition("## Limits\n")[2].partition("\n## ")[0]
     assert f"\n- {control.seconds:g} s {span}" in limits
-    assert f"`{CONVENTIONS[name].game}`]" in text_of(name)
+    assert f"`{game_of(name).name}`]" in text_of(name)
 
 
 @pytest.mark.parametrize("name", ["csefest-console", "csefest-file"])
@@ -247,7 +267,8 @@ def test_a_page_says_why_a_limit_is_not_that_of_the_original_and_how_to_have_it(
 def test_the_overview_has_every_convention_and_the_limits_of_the_host() -> None:
     text = (DOCS / "programs.md").read_text(encoding="utf-8")
     listed = {cells[0]: cells[1].strip("`") for cells in row_cells(text, 3) if cells[0].startswith("[")}
-    assert listed == {f"[`{name}`](programs/{name}.md)": talk.game for name, talk in CONVENTIONS.items()}
+    games = {name: talk.game or "every game" for name, talk in CONVENTIONS.items()}
+    assert listed == {f"[`{name}`](programs/{name}.md)": game for name, game in games.items()}
     assert f"| output for one move | {MAX_OUTPUT:,} bytes |" in text
     assert f"{MAX_PROGRAM_BYTES // 10**6} MB, {MAX_PROGRAM_FILES:,} files" in text
 

@@ -264,8 +264,12 @@ def _check_program(report: Report, path: Path, convention: str, welcome: Welcome
         except (RuntimeError, ConventionError) as error:
             report.skip("id line", f"{path.name}: {error}")
     name = CONVENTIONS[convention].game
-    games = [_at_home(name)] if welcome is None else [game for game in welcome.games if game["game"] == name]
-    if not games:
+    at_home = games_named(path) if name is None else [name]
+    offered = _games_at_home(at_home) if welcome is None else welcome.games
+    games = [game for game in offered if name in (None, game["game"])]
+    if not games and name is None:
+        report.skip("time", "not measured; it needs the contest's games and limits")
+    elif not games:
         report.fail("game", f"{convention} programs play {name}, which this contest does not have")
     for game in games:
         _check_whole_games(report, path, game, _BOT_SECONDS, convention)
@@ -347,7 +351,7 @@ def _check_turn(report: Report, callback: Callback, game: dict[str, Any], second
         report.skip("time", f"{_game_name(game)}: a game that is not installed here")
         return False
     options, increment_ms = dict(game["options"]), game.get("increment_ms")
-    turn = Turn(game["game"], 1, 1, "check", None, game["time_ms"], options, increment_ms or 0)
+    turn = Turn(game["game"], 1, 1, "check", None, game["time_ms"], options, increment_ms or 0, game["time_kind"])
     call = _call_with_timeout(report, callback, board, turn, seconds)
     if call is None:
         return False

@@ -10,7 +10,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from getstep_engines import GAMES, Game, IllegalMove, UnknownGameError
+from getstep_engines import GAMES, Game, IllegalMove, State, UnknownGameError
+from getstep_engines.look import coordinates
 
 Board = list[list[int]]
 
@@ -67,3 +68,56 @@ def games_named(file: Path) -> list[str]:
         if found := [name for name in GAMES if name in words]:
             return found
     return []
+
+
+def named_move(game: Game, state: State | None, text: str) -> Any:
+    """Return the move whose text this is, in the game's notation or as coordinates; None if it is none.
+
+    A move that is given by coordinates may be illegal. Capitals and small letters are the same.
+
+    Args:
+        game: the game.
+        state: the position, which a game with a notation of its own needs.
+        text: exactly the move's text, such as ``"3,4"``, ``"2,2-2,4"`` or ``"RA1A2"``.
+    """
+    wanted = text.lower()
+    if game.look.notation is not None and state is not None:
+        for move in state.legal_moves():
+            if game.notation(move).lower() == wanted:
+                return move
+    move = read_move(game, text)
+    return move if move is not None and coordinates(move).lower() == wanted else None
+
+
+def read_move(game: Game, typed: str) -> Any:
+    """Return the move that a text names, or None. Brackets, commas, spaces and dashes all separate.
+
+    ``3 4`` and ``(3, 4)`` are a square, ``2,2-2,4`` a path, ``R 0,0 0,1`` a domino.
+    """
+    tokens = re.findall(r"\d+|[^\W\d]+", typed)
+    items = []
+    for part in game.move_form.parts:
+        item, tokens = _read_part(part, tokens)
+        if item is None:
+            return None
+        items.append(item)
+    if tokens or not items:
+        return None
+    return items[0] if len(items) == 1 else items
+
+
+def _read_part(part: str | tuple[str, ...], tokens: list[str]) -> tuple[Any, list[str]]:
+    """Return one part of a move and the tokens after it; None if the tokens do not begin with such a part."""
+    if isinstance(part, tuple):
+        words = {word.lower(): word for word in part}
+        return (words.get(tokens[0].lower()), tokens[1:]) if tokens else (None, tokens)
+    count = len(tokens) if part == "path" else 2
+    numbers, rest = tokens[:count], tokens[count:]
+    if len(numbers) < (4 if part == "path" else 2) or len(numbers) % 2 or not all(map(_is_number, numbers)):
+        return None, tokens
+    squares = [[int(row), int(column)] for row, column in zip(numbers[::2], numbers[1::2], strict=True)]
+    return (squares if part == "path" else squares[0]), rest
+
+
+def _is_number(token: str) -> bool:
+    return token.isascii() and token.isdigit() and len(token) <= 3  # int() refuses thousands of digits

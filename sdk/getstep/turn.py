@@ -55,6 +55,7 @@ class Turn:
     ``time_left_ms`` is the time for this move in milliseconds; if the limit is for all moves of a match
     together, it is the rest of that limit. ``options`` are the game's options, such as ``{"size": 8}``.
     ``increment_ms`` is added to such a limit after each turn that was answered in time; 0 if nothing is.
+    ``time_kind`` is ``"move"`` for a limit for each move, ``"budget"`` for one limit for all moves of a match.
     """
 
     game: str
@@ -65,6 +66,7 @@ class Turn:
     time_left_ms: int
     options: dict[str, int] = field(default_factory=dict)
     increment_ms: int = 0
+    time_kind: str = "move"
 
 
 @dataclass(frozen=True)

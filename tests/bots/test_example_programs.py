@@ -18,7 +18,7 @@ from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Plan, entrant, run
 from getstep.programs.program import identity_of
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER
-from getstep_engines import GAMES
+from tests.support.convention_programs import game_of
 from tests.support.languages import EXAMPLES, SUFFIXES, TOOLS, example, need
 from tests.support.submitted_programs import add, contest_of, needs_sandbox
 
@@ -47,7 +47,7 @@ def games_won(convention: str, program: Path, games: int, opponent: str = "rando
 
     The opponent has the same seed in each run. The examples for chain_reaction have none: their games differ.
     """
-    plan = Plan(GAMES[CONVENTIONS[convention].game], games, None, {}, seed="1")
+    plan = Plan(game_of(convention), games, None, {}, seed="1")
     results = run(plan, entrant(program, convention), entrant(opponent), Screen(sys.stdout, games))
     assert (results.faults, len(results.matches)) == ([], games)
     assert not results.stopped
@@ -85,7 +85,7 @@ def test_the_id_line_of_the_example(tmp_path: Path) -> None:
 def test_an_example_beats_random(tmp_path: Path, convention: str, language: str) -> None:
     need(*TOOLS.get(language, ()))
     program = (compiled if language in TOOLS else copied)(convention, language, tmp_path)
-    games = 4 if CONVENTIONS[convention].game == "chain_reaction" else 2  # which has no seed: 1 game of 30 is lost
+    games = 4 if game_of(convention).name == "chain_reaction" else 2  # which has no seed: 1 game of 30 is lost
     assert games_won(convention, program, games) >= 1
     if convention == "topcoder":
         games_won(convention, program, 2, "house_pseudo_tonga")
@@ -102,8 +102,8 @@ def test_an_example_on_the_host(
     need(*TOOLS.get(language, ()))
     # No second game: a program that is started in each turn plays it in seconds. The first tries the convention.
     monkeypatch.setattr("getstep_server.programs.trial.TRIAL_SECOND_SECONDS", 0.0)
-    contest = contest_of(tmp_path, CONVENTIONS[convention].game)
+    contest = contest_of(tmp_path, game_of(convention).name)
     file = example(convention, language)
     version = add(contest, file.name, file.read_bytes(), convention=convention)
     assert version.convention == convention
-    assert version.trial.startswith(f"{CONVENTIONS[convention].game}: ")
+    assert version.trial.startswith(f"{game_of(convention).name}: ")

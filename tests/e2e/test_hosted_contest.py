@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 pytestmark = [needs_sandbox, pytest.mark.long]
 
 PROGRAMS = {
-    "longest_path": ["prodrive"] * 4,
+    "longest_path": ["prodrive", "ugi"] * 2,
     "chain_reaction": ["csefest-console", "csefest-file"] * 2,
     "pseudo_tonga": ["topcoder"] * 4,
     "linkage": ["linkage"] * 4,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,8 +22,12 @@ from getstep.conventions import (
     Talk,
 )
 from getstep.conventions.linkage import MAX_ID, read_identity
+from getstep.conventions.ugi import MAX_LINE, MAX_LINES, Ugi
+from getstep.games import named_move
+from getstep.turn import Turn
 from getstep_conformance.games import Playout, playout
-from getstep_engines import GAMES, Player
+from getstep_engines import GAMES, Game, Player, State
+from tests.support.convention_programs import game_of
 
 EMPTY = {11: [[0] * 11 for _ in range(11)], 8: [[0] * 8 for _ in range(8)]}
 NONE_8 = b"\n".join([b"No " * 8] * 8)
@@ -29,7 +35,7 @@ NONE_8 = b"\n".join([b"No " * 8] * 8)
 
 def transcript(name: str, player: Player, seed: int = 1) -> tuple[list[Input], Playout]:
     """Return the input of a program in one random game: the beginning, each question, what follows a move."""
-    played = playout(GAMES[CONVENTIONS[name].game], seed, {})
+    played = playout(game_of(name), seed, {})
     talk, last = CONVENTIONS[name](player), None
     inputs = [talk.begin()]
     for state, move in zip(played.states, played.moves, strict=False):
@@ -54,8 +60,9 @@ def test_each_convention_plays_a_game_of_ours() -> None:
         "csefest-file": "chain_reaction",
         "topcoder": "pseudo_tonga",
         "linkage": "linkage",
+        "ugi": None,
     }
-    assert all(talk.game in GAMES for talk in CONVENTIONS.values())
+    assert all(game_of(name).name in GAMES for name in CONVENTIONS)
 
 
 # --- prodrive -------------------------------------------------------------------------------------------------
@@ -364,6 +371,206 @@ def test_any_id_line_is_read_or_refused(line: bytes) -> None:
     assert found.text.isprintable()
 
 
+# --- ugi --------------------------------------------------------------------------------------------------------
+
+
+def ugi_turn(game: str, number: int, last: object = None, **more: Any) -> Turn:
+    return Turn(game, 1, number, "Other", last, more.pop("ms", 3000), more.pop("options", {}), **more)
+
+
+def ask_ugi(talk: Talk, state: State, turn: Turn, options: bytes = b"") -> list[str]:
+    """Return the lines that a program is sent in one turn, which answers as it should."""
+    sent = talk.ask(Question(state.board(), turn.last_move, turn)).stdin
+    for answer in (b"id name Bot\n" + options + b"ugiok\n", b"readyok\n"):
+        reply = talk.reply(Output(answer))
+        assert reply is not None
+        assert reply[1] == len(answer)
+        sent += reply[0].stdin
+    assert talk.awaits == "bestmove"
+    return sent.decode().splitlines()
+
+
+def ready_ugi(game: str = "longest_path") -> Ugi:
+    talk = Ugi(0)
+    ask_ugi(talk, GAMES[game].start(), ugi_turn(game, 1))
+    return talk
+
+
+def test_ugi_is_asked_as_guis_ask() -> None:
+    state, talk = GAMES["longest_path"].start(), Ugi(0)
+    assert talk.begin() == Input(b"ugi\n")
+    assert ask_ugi(talk, state, ugi_turn("longest_path", 1)) == [
+        "uginewgame", "isready", "position startpos", "go movetime 2950",
+    ]  # fmt: skip
+    assert talk.read(Output(b"bestmove 3,4 ponder 1,1\nx")) == ((3, 4), 24)
+    before = state.copy()
+    state.play((3, 4))
+    assert talk.after(Question(before.board(), None), (3, 4)) == Input()
+    state.play((0, 0))
+    asked = ask_ugi(talk, state, ugi_turn("longest_path", 3, (0, 0), ms=100))
+    assert asked == ["isready", "position startpos moves 3,4 0,0", "go movetime 90"]
+    assert talk.end() == Input(b"quit\n")
+
+
+def test_ugi_gets_the_board_where_the_moves_do_not_lead_to_it() -> None:
+    state = GAMES["pseudo_tonga"].start(size=6)
+    state.play((1, 2))
+    talk = Ugi(1)
+    turn = ugi_turn("pseudo_tonga", 2, (1, 2), options={"size": 6}, time_kind="budget", increment_ms=500, ms=20_000)
+    options = b"option name UGI_Variant type string\noption name Size type spin\noption name Hash type spin\n"
+    rows = ["0,0,0,0,0,0"] * 6
+    rows[1] = "0,0,1,0,0,0"
+    assert ask_ugi(talk, state, turn, options) == [
+        "setoption name Size value 6",
+        "setoption name UGI_Variant value pseudo_tonga",
+        "uginewgame",
+        "isready",
+        f"position fen {'/'.join(rows)} p2 1",
+        "go p1time 19950 p2time 19950 p1inc 500 p2inc 500",
+    ]
+
+
+def test_ugi_goes_on_after_a_skipped_turn() -> None:
+    """Black's fault in hop is no move: from there on the position is the board, and then the moves after it."""
+    state, talk = GAMES["hop"].start(), Ugi(1)
+    state.fault()
+    rows = "/".join(",".join(map(str, row)) for row in state.board())
+    asked = ask_ugi(talk, state, ugi_turn("hop", 2))
+    assert asked[2] == f"position fen {rows} p2 1"
+    found = talk.read(Output(b"bestmove " + GAMES["hop"].notation(next(state.legal_moves())).encode() + b"\n"))
+    assert found is not None
+    state.play(found[0])
+    talk.after(Question(state.board(), None), found[0])
+    state.play(last := next(state.legal_moves()))
+    asked = ask_ugi(talk, state, ugi_turn("hop", 4, last))
+    moves = " ".join(map(GAMES["hop"].notation, (found[0], last)))
+    assert asked[1] == f"position fen {rows} p2 1 moves {moves}"
+
+
+@pytest.mark.parametrize("name", ["longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage"])
+def test_ugi_has_the_position_and_every_move_of_each_game(name: str) -> None:
+    game, played, last = GAMES[name], playout(GAMES[name], 1, {}), None
+    talks = (Ugi(0), Ugi(1))
+    for number, (state, move) in enumerate(zip(played.states, played.moves, strict=False), 1):
+        talk = talks[state.to_move]
+        line = next(
+            line for line in ask_ugi(talk, state, ugi_turn(name, number, last)) if line.startswith("position")
+        )
+        assert rebuilt(game, line).board() == state.board()
+        found = talk.read(Output(f"bestmove {game.notation(move)}\r\n".encode()))
+        assert found is not None
+        after = state.copy()
+        after.play(found[0])
+        assert after.board() == played.states[number].board()
+        talk.after(Question(state.board(), last), move)
+        last = move
+
+
+def rebuilt(game: Game, line: str) -> State:
+    """Return the position of a line, as a program would read it."""
+    root, _, moves = line.removeprefix("position ").partition(" moves ")
+    if root == "startpos":
+        state = game.start()
+    else:
+        rows, side, _ = root.removeprefix("fen ").split()
+        state = game.from_board([[int(cell) for cell in row.split(",")] for row in rows.split("/")], side == "p1")
+    for text in moves.split():
+        state.play(named_move(game, state, text))
+    return state
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (b"bestmove\n", "wrote 'bestmove'; expected a legal move, such as bestmove 0,0"),
+        (b"bestmove (none)\n", "wrote 'bestmove (none)'; expected"),
+        (b"bestmove 0000\n", "expected a legal move"),
+        (b"bestmove 3\x004\n", "expected a legal move"),
+        (b"bestmove 3, 4\n", "expected a legal move"),
+        (b"bestmove 03,4\n", "expected a legal move"),
+        (b"bestmove \xff\xfe\n", "expected a legal move"),
+        (b"bestmove " + b"9" * 5000 + b",1\n", "expected a legal move"),
+        (b"\0" * (MAX_LINE + 1), f"more than {MAX_LINE} bytes without the end of a line"),
+    ],
+)
+def test_ugi_refuses_a_bestmove_that_is_no_move(text: bytes, why: str) -> None:
+    with pytest.raises(ConventionError, match=re.escape(why)) as refused:
+        ready_ugi().read(Output(text))
+    assert len(str(refused.value)) < 300
+
+
+def test_ugi_leaves_an_illegal_move_to_the_judge() -> None:
+    assert ready_ugi().read(Output(b"bestmove 11,11\n")) == ((11, 11), 15)
+
+
+def test_ugi_takes_nothing_for_a_move_before_it_has_asked() -> None:
+    """A second bestmove, or one before ugiok or readyok, answers nothing."""
+    talk = Ugi(0)
+    state, early = GAMES["longest_path"].start(), Output(b"bestmove 3,4\n")
+    talk.begin()
+    talk.ask(Question(state.board(), None, ugi_turn("longest_path", 1)))
+    assert talk.reply(early) == (Input(), 13)
+    assert talk.reply(Output(b"readyok\n")) == (Input(), 8)  # out of turn
+    assert talk.awaits == "ugiok"
+    talk.reply(Output(b"ugiok\n"))
+    assert talk.reply(early) == (Input(), 13)
+    assert talk.read(early) is None
+    talk.reply(Output(b"readyok\nreadyok\nugiok\n"))
+    assert talk.reply(early) is None
+    assert talk.read(early) is not None
+
+
+@pytest.mark.parametrize(
+    ("info", "notes"),
+    [
+        (b"info depth 5 score cp 100 pv 1,2 3,4", ["say pv 1,2 3,4", "estimate 0.1821"]),
+        (b"info score cp -999999999 lowerbound", ["estimate -1.0000"]),
+        (b"info score mate 3", ["estimate 1.0000"]),
+        (b"info score mate -1", ["estimate -1.0000"]),
+        (b"info score wdl 500 300 200", ["estimate 0.3000"]),
+        (b"info score wdl 0 0 0", ["estimate 0.0000"]),
+        (b"info depth 1 score cp 50\ninfo score cp 0", ["estimate 0.0000"]),
+        (b"info score cp 20 multipv 1\ninfo multipv 2 score cp -80 pv 9,9", ["estimate 0.0368"]),
+        (b"info string I take the corner", ["say I take the corner"]),
+        (b"info string score cp 100 pv 1,2", ["say score cp 100 pv 1,2"]),
+        (b"info string one\ninfo string " + b"x" * 500, ["say one", "say " + "x" * 160]),
+        (b"info pv " + b"1,2 " * 1000, ["say pv " + ("1,2 " * 75)]),
+        (b"\n".join(b"info string %d" % n for n in range(9)), [f"say {n}" for n in (5, 6, 7, 8)]),
+        (b"info score cp x\ninfo score\ninfo\ninfo nodes 5 nps 3\nmumble", []),
+    ],
+)
+def test_the_info_of_ugi_is_notes(info: bytes, notes: list[str]) -> None:
+    talk = ready_ugi()
+    assert talk.reply(Output(info + b"\n")) == (Input(), len(info) + 1)
+    assert talk.notes() == notes
+    talk.ask(Question(GAMES["longest_path"].start().board(), None, ugi_turn("longest_path", 1)))
+    assert talk.notes() == []
+
+
+def test_a_flood_of_info_ends_the_turn() -> None:
+    talk, lines = ready_ugi(), b"info nodes 1\n" * 4000
+    for _ in range(MAX_LINES // len(lines)):
+        assert talk.reply(Output(lines)) is not None
+    with pytest.raises(ConventionError, match=f"more than {MAX_LINES} bytes without a move"):
+        talk.reply(Output(lines))
+
+
+def test_ugi_says_that_it_does_not_know_a_game() -> None:
+    with pytest.raises(ConventionError, match="chess is not installed here"):
+        Ugi(0).ask(Question([[0]], None, ugi_turn("chess", 1)))
+
+
+@given(st.lists(st.binary(max_size=300)), st.booleans())
+def test_any_lines_of_ugi_are_read_or_refused(parts: list[bytes], ended: bool) -> None:
+    talk, data = ready_ugi(), b"\n".join(parts)
+    while (reply := talk.reply(Output(data, ended=ended))) is not None:
+        assert 0 < reply[1] <= len(data)
+        data = data[reply[1] :]
+    with contextlib.suppress(ConventionError):
+        talk.read(Output(data, ended=ended))
+    assert len("\n".join(talk.notes())) < 1000 + 20
+
+
 # --- all of them --------------------------------------------------------------------------------------------------
 
 
@@ -378,18 +585,18 @@ def test_any_output_is_a_move_incomplete_or_a_complaint(name: str, data: bytes, 
     assert len(complaint) < 300
     assert not complaint or complaint.isprintable()
     if found is None:
-        assert complaint or len(data) <= MAX_OUTPUT or talk.output_file is not None
+        assert complaint or len(data) <= MAX_OUTPUT or talk.output_file is not None or name == "ugi"
     else:
         assert 0 < found[1] <= len(data)
 
 
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_every_position_of_a_game_can_be_asked(name: str) -> None:
-    game = GAMES[CONVENTIONS[name].game]
+    game = game_of(name)
     talks: list[Talk] = [CONVENTIONS[name](0), CONVENTIONS[name](1)]
     played = playout(game, 1, {})
-    for state, move in zip(played.states, played.moves, strict=False):
-        question = Question(state.board(), None)
+    for number, (state, move) in enumerate(zip(played.states, played.moves, strict=False), 1):
+        question = Question(state.board(), None, Turn(game.name, 1, number, "Other", None, 1000))
         asked, after = talks[state.to_move].ask(question), talks[state.to_move].after(question, move)
         assert len(asked.stdin + after.stdin) < 400
         assert all(len(content) < 400 for content in asked.files.values())

@@ -16,10 +16,10 @@ import pytest
 import getstep
 from getstep import cli
 from getstep._errors import BotError, SetupError
-from getstep.games import games_named
+from getstep.games import games_named, read_move
 from getstep.local_matches import Results, series
 from getstep.local_matches.browser import GROUP, BrowserPlayer
-from getstep.local_matches.human import HumanPlayer, Quit, read_move
+from getstep.local_matches.human import HumanPlayer, Quit
 from getstep.local_matches.match import PlayedMatch
 from getstep.local_matches.players import Player, ProcessPlayer
 from getstep.local_matches.results import wilson

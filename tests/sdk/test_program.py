@@ -33,7 +33,7 @@ from getstep.programs.program import (
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER, start_command
 from getstep.turn import Turn
 from getstep_engines import GAMES, Player
-from tests.support.convention_programs import PROGRAMS
+from tests.support.convention_programs import PROGRAMS, game_of
 from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -63,7 +63,7 @@ def first_question(bot: ProgramBot, game: str, *, seconds: float = 0) -> object:
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_a_program_plays_whole_games_as_either_player(tmp_path: Path, convention: str) -> None:
-    game = GAMES[CONVENTIONS[convention].game]
+    game = game_of(convention)
     with bot_of(tmp_path, convention) as bot:
         for player in (0, 1):
             state, last, number = game.start(), None, 0
@@ -353,6 +353,60 @@ def test_another_game_than_its_own(tmp_path: Path) -> None:
             first_question(bot, "hop")
 
 
+UGI_START = """\
+import sys
+def say(*lines): print(*lines, sep="\\n", flush=True)
+def until(word):
+    for line in sys.stdin:
+        if line.split()[0] == word: return
+until("ugi")
+"""
+UGI_READY = f"{UGI_START}say('ugiok'); until('isready'); say('readyok'); until('go')\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "why", "seconds"),
+    [
+        ("import sys\nsys.stdin.read()\n", "has written no ugiok in time; it was ended", 0.2),
+        (f"{UGI_START}say('bestmove 1,1')\nsys.stdin.read()\n", "has written no ugiok in time", 0.2),
+        (f"{UGI_START}say('ugiok')\nsys.stdin.read()\n", "has written no readyok in time", 1.0),
+        (f"{UGI_READY}sys.stdin.read()\n", "has written no bestmove in time", 1.0),
+        (f"{UGI_READY}raise SystemExit(3)\n", "has ended with exit code 3 and has written no bestmove", 0),
+        (f"{UGI_READY}say('bestmove d4')\n", "wrote 'bestmove d4'; expected a legal move, such as bestmove 0,0", 0),
+        (f"{UGI_READY}say('bestmove 1' + chr(0) + '1')\n", r"wrote 'bestmove 1\x001'; expected a legal move", 0),
+        (f"{UGI_READY}say(chr(0) * 99_999)\nsys.stdin.read()\n", "bytes without the end of a line", 0),
+        (f"{UGI_READY}while True: say('info depth 1 score cp 3 pv 1,1')\n", "bytes without a move", 0),
+        (f"{UGI_READY}while True: say('x' * 5000)\n", "bytes without a move", 0),
+    ],
+)
+def test_a_program_of_ugi_that_fails(tmp_path: Path, source: str, why: str, seconds: float) -> None:
+    with bot_of(tmp_path, "ugi", source) as bot:
+        with pytest.raises((RuntimeError, ConventionError)) as failed:
+            first_question(bot, "longest_path", seconds=seconds)
+        assert why in str(failed.value)
+        assert not bot.running
+
+
+def test_a_program_of_ugi_notes_what_it_thinks_and_is_told_the_end(tmp_path: Path) -> None:
+    board = GAMES["longest_path"].start().board()
+    with bot_of(tmp_path, "ugi") as bot:
+        call = ProgramCallback(bot.get_step).call(board, True, turn_of("longest_path"))
+        assert call.move == [0, 0]
+        assert call.notes == {"say": "pv 0,0", "estimate": pytest.approx(0.0368)}
+    assert (tmp_path / "ended.txt").read_text() == "quit "
+
+
+def test_a_program_of_ugi_that_was_ended_goes_on_with_the_board(tmp_path: Path) -> None:
+    game = GAMES["longest_path"]
+    with bot_of(tmp_path, "ugi") as bot:
+        assert first_question(bot, "longest_path") == (0, 0)
+        bot.close()
+        state = game.start()
+        for move in ((0, 0), (0, 1), (0, 2), (0, 3)):
+            state.play(move)
+        assert bot.get_step(state.board(), True, turn_of("longest_path", 5, last=(0, 3))) == (0, 4)
+
+
 def test_functions_in_place_of_a_class(tmp_path: Path) -> None:
     source = "def init(N, row, col): return [N - 1, 0]\ndef move(row, col): return (row, col + 1)\n"
     with bot_of(tmp_path, "topcoder", source) as bot:
@@ -548,7 +602,7 @@ class Suspended:
 def test_a_program_runs_only_in_its_turns(tmp_path: Path, convention: str, log: list[str]) -> None:
     path = tmp_path / "program.py"
     path.write_text(PROGRAMS[convention], encoding="utf-8")
-    program, game = Suspended(convention, path), GAMES[CONVENTIONS[convention].game]
+    program, game = Suspended(convention, path), game_of(convention)
     bot = ProgramBot(convention, program)
     bot.prepare(1, 0)
     for number in (1, 3):

@@ -23,7 +23,7 @@ from getstep_server.programs.playing import ErrorTail, HostedProgram, ProgramJob
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import PLAYING, Protections, start
 from getstep_server.sandbox.proc import WaitWatch
-from tests.support.convention_programs import PROGRAMS
+from tests.support.convention_programs import PROGRAMS, game_of
 from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.submitted_programs import needs_sandbox
@@ -62,7 +62,7 @@ def turn_of(game: str, number: int = 1, opponent: str = "Other", seconds: float 
 def test_a_program_is_ready_before_its_first_turn(
     tmp_path: Path, convention: str, protections: Protections
 ) -> None:
-    game = GAMES[CONVENTIONS[convention].game]
+    game = game_of(convention)
     state = game.start()
     with player_of(tmp_path, convention, PROGRAMS[convention], protections) as player:
         assert player.prepare(PATIENCE_SECONDS)

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from getstep.conventions import CONVENTIONS
 from getstep.turn import Turn
-from getstep_engines import GAMES
 from getstep_server.errors import ProgramRefused
 from getstep_server.programs import playing
 from getstep_server.programs.playing import ProgramJob, ProgramSession
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import GETSTEP
 from getstep_server.sandbox import MIB, PLAYING, SandboxError
+from tests.support.convention_programs import game_of
 from tests.support.golden import assert_golden
 from tests.support.languages import need
 from tests.support.patience import PATIENCE_SECONDS
@@ -75,7 +74,7 @@ VARIABLE = {
 
 
 def sentence(job: ProgramJob, start_seconds: float = PATIENCE_SECONDS, seconds: float = PATIENCE_SECONDS) -> str:
-    game = GAMES[CONVENTIONS[job.convention].game]
+    game = game_of(job.convention)
     with ProgramSession(job, 1, 0) as player:
         player.prepare(start_seconds)
         call = player.call(game.start().board(), True, Turn(game.name, 1, 1, "Other", None, round(1000 * seconds)))

@@ -62,6 +62,9 @@ FILE, CONSOLE = "csefest-file", "csefest-console"
         ("hop", b"get_step = make_bot()", ["getstep"]),
         ("hop", b"globals().update(get_step=make_bot())", ["getstep"]),
         ("linkage", b"# my get_step is elsewhere\n", ["linkage", "getstep"]),
+        ("hop", b"print('ugiok')", ["ugi"]),
+        ("linkage", b"print('ugiok')", ["ugi", "linkage"]),
+        ("hop", GET_STEP + b"# ugiok", ["getstep", "ugi"]),
     ],
 )
 def test_each_convention_that_fits_is_tried_and_the_text_orders_them(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from getstep.conventions import CONVENTIONS
+from getstep_engines import GAMES, Game
+
 PRODRIVE = """\
 import sys
 me = input().strip()
@@ -78,10 +81,40 @@ r, c, other = next((r, c, o) for r, c in sorted(free) for o in ((r, c + 1), (r +
 open("order.txt", "w").write(f"{colour}{'abcdefg'[c]}{r + 1}{'ABCDEFG'[other[1]]}{other[0] + 1}")
 """
 
+UGI = """\
+import sys
+free = []
+for line in sys.stdin:
+    word, *rest = line.split()
+    if word == "ugi":
+        print("id name First", "ugiok", sep="\\n", flush=True)
+    elif word == "isready":
+        print("readyok", flush=True)
+    elif word == "position":
+        if rest[0] == "fen":
+            rows = [row.split(",") for row in rest[1].split("/")]
+            free = [f"{r},{c}" for r, row in enumerate(rows) for c, cell in enumerate(row) if cell == "0"]
+        else:
+            free = [f"{r},{c}" for r in range(11) for c in range(11)]
+        for move in rest[rest.index("moves") + 1 :] if "moves" in rest else []:
+            free.remove(move)
+    elif word == "go":
+        print(f"info depth 1 score cp 20 pv {free[0]}", f"bestmove {free[0]}", sep="\\n", flush=True)
+    elif word == "quit":
+        open("ended.txt", "a").write("quit ")
+        break
+"""
+
 PROGRAMS = {
     "prodrive": PRODRIVE,
     "csefest-console": CONSOLE,
     "csefest-file": FILE,
     "topcoder": TOPCODER,
     "linkage": LINKAGE,
+    "ugi": UGI,
 }
+
+
+def game_of(convention: str) -> Game:
+    """Return the game that the programs of these tests play by a convention, which may have every game."""
+    return GAMES[CONVENTIONS[convention].game or "longest_path"]

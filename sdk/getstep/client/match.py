@@ -88,6 +88,7 @@ class Match:
             time_left_ms=ask.time_left_ms,
             options=dict(self._start.options),
             increment_ms=self._start.increment_ms or 0,
+            time_kind=self._start.time_kind,
         )
 
     def stalled_after_ms(self, ask: GetStep) -> float:

@@ -1,4 +1,5 @@
-"""How the programs of the original contests talk. Each convention is a module with a `Talk`, which does no I/O.
+"""How programs talk: those of the original contests, and those of UGI. Each convention is a module with a `Talk`,
+which does no I/O.
 
 In: a turn, and later what the program has written. Out: bytes for its standard input, or files, and later its move,
 or a `ConventionError` that says what is wrong. It must not know processes, folders or clocks:
@@ -15,6 +16,7 @@ from .csefest_file import CsefestFile
 from .linkage import Identity, IdLine, Linkage
 from .prodrive import Prodrive
 from .topcoder import TopCoder
+from .ugi import Ugi
 
 CONVENTIONS: dict[str, type[Talk]] = {
     "prodrive": Prodrive,
@@ -22,6 +24,7 @@ CONVENTIONS: dict[str, type[Talk]] = {
     "csefest-file": CsefestFile,
     "topcoder": TopCoder,
     "linkage": Linkage,
+    "ugi": Ugi,
 }
 
 __all__ = [

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from getstep.games import Board
 from getstep.text import short_repr
+from getstep.turn import Turn
 from getstep_engines import Player
 
 MAX_OUTPUT = 1000
@@ -30,10 +31,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Question:
-    """One turn: the board as ``get_step`` gets it, and the opponent's last move, or None if there was none."""
+    """One turn: the board as ``get_step`` gets it, and the opponent's last move, or None if there was none.
+
+    ``turn`` has the rest, such as the time, for conventions that tell it. None: this convention does not.
+    """
 
     board: Board
     last_move: Any
+    turn: Turn | None = None
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ class Talk(ABC):
         player: the program's player, 0 for the first.
     """
 
-    game: ClassVar[str]
-    """The name of the game."""
+    game: ClassVar[str | None]
+    """The name of the only game; None if such programs may play every game."""
 
     process_per_turn: ClassVar[bool] = False
     """True if a process is started for each turn. Otherwise one process plays the whole game."""
@@ -72,6 +77,8 @@ class Talk(ABC):
 
     def __init__(self, player: Player) -> None:
         self.player = player
+        self.awaits = "move"
+        """What the program has to write now, in a word for its author."""
 
     def arguments(self) -> tuple[str, ...]:
         """Return the program's arguments."""
@@ -85,6 +92,16 @@ class Talk(ABC):
     def ask(self, question: Question) -> Input:
         """Return the input for one turn."""
 
+    def reply(self, output: Output) -> tuple[Input, int] | None:  # noqa: ARG002 - what most conventions do not need
+        """Return the input that answers the output before a move, and the number of bytes that belong to it.
+
+        None if there is nothing to answer. It is called before `read`, until it returns None.
+
+        Raises:
+            ConventionError: the output has no place in the convention.
+        """
+        return None
+
     @abstractmethod
     def read(self, output: Output) -> tuple[Any, int] | None:
         """Return the move and the number of bytes that belong to it; None if the output is not complete yet.
@@ -96,6 +113,17 @@ class Talk(ABC):
     def after(self, question: Question, move: Any) -> Input:  # noqa: ARG002 - what most conventions do not need
         """Return the input after the program's own move, where the convention has one."""
         return Input()
+
+    def end(self) -> Input:
+        """Return the input at the end of the game, where the convention has one."""
+        return Input()
+
+    def notes(self) -> Sequence[str]:
+        """Return what the program has noted about this turn in the convention's own way, as lines of `notes`.
+
+        They are those that a program writes to standard error, without the beginning ``getstep:``.
+        """
+        return ()
 
 
 SILENCE_SECONDS = 0.05

@@ -179,7 +179,7 @@ def _game_name(options: argparse.Namespace) -> str | None:
     if options.game is not None:
         return str(options.game)
     conventions = (options.convention, options.against_convention)
-    found = [CONVENTIONS[name].game for name in conventions if name is not None]
+    found = [game for name in conventions if name is not None and (game := CONVENTIONS[name].game) is not None]
     return found[0] if found else only_game(options.against)
 
 

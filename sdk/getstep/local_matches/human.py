@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Callable
 from typing import Any
 
 from getstep.bot_process.serve import Message
 from getstep.drawing import Picture
+from getstep.games import read_move
 from getstep.text import short_repr
 from getstep.wire import Resign, Step
 from getstep_engines import Game, IllegalMove, State
@@ -130,37 +130,3 @@ class HumanPlayer(PersonPlayer):
             self._tell(f"Not legal: {error}. Try another move; {_HELP}.")
             return None
         return move
-
-
-def read_move(game: Game, typed: str) -> Any:
-    """Return the move that a text names, or None. Brackets, commas, spaces and dashes all separate.
-
-    ``3 4`` and ``(3, 4)`` are a square, ``2,2-2,4`` a path, ``R 0,0 0,1`` a domino.
-    """
-    tokens = re.findall(r"\d+|[^\W\d]+", typed)
-    items = []
-    for part in game.move_form.parts:
-        item, tokens = _read_part(part, tokens)
-        if item is None:
-            return None
-        items.append(item)
-    if tokens or not items:
-        return None
-    return items[0] if len(items) == 1 else items
-
-
-def _read_part(part: str | tuple[str, ...], tokens: list[str]) -> tuple[Any, list[str]]:
-    """Return one part of a move and the tokens after it; None if the tokens do not begin with such a part."""
-    if isinstance(part, tuple):
-        words = {word.lower(): word for word in part}
-        return (words.get(tokens[0].lower()), tokens[1:]) if tokens else (None, tokens)
-    count = len(tokens) if part == "path" else 2
-    numbers, rest = tokens[:count], tokens[count:]
-    if len(numbers) < (4 if part == "path" else 2) or len(numbers) % 2 or not all(map(_is_number, numbers)):
-        return None, tokens
-    squares = [[int(row), int(column)] for row, column in zip(numbers[::2], numbers[1::2], strict=True)]
-    return (squares if part == "path" else squares[0]), rest
-
-
-def _is_number(token: str) -> bool:
-    return token.isascii() and token.isdigit() and len(token) <= 3  # int() refuses thousands of digits

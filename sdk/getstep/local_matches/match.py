@@ -240,6 +240,7 @@ class _Match:
                 "time_left_ms": round(limit * 1000),
                 "options": dict(self._match.options),
                 "increment_ms": round(control.increment * 1000),
+                "time_kind": control.kind,
             },
         }
 

@@ -301,11 +301,11 @@ class ProgramBot:
             RuntimeError: the program does not play this game, has ended, or has written no move in time.
             ConventionError: its output is not a move.
         """
-        if turn.game != self._convention.game:
-            plays = self._convention.game
+        plays = self._convention.game
+        if plays not in (None, turn.game):
             raise RuntimeError(f"a {self._name} program plays {plays}, and this match is {turn.game}")
         talk = self._begin(turn, is_black) if self._talk is None or turn.match != self._match else self._talk
-        question = Question(board, turn.last_move)
+        question = Question(board, turn.last_move, turn)
         deadline = time.monotonic() + turn.time_left_ms / 1000 + _LATE_SECONDS
         try:
             move = self._ask(talk, question, deadline)
@@ -314,7 +314,11 @@ class ProgramBot:
             self.close(at_once=True)
             raise
         finally:
-            self._program.printed.move_on(notes.current())
+            collector = notes.current()
+            if collector is not None:
+                for line in talk.notes():
+                    collector.from_line(f"{notes.PREFIX} {line}")
+            self._program.printed.move_on(collector)
         if self._process is not None:
             self._process.send(talk.after(question, move))
             self._process.running.suspend()
@@ -362,9 +366,8 @@ class ProgramBot:
                 threading.Thread(target=process.end, name="getstep program ends", daemon=True).start()
 
     def _ask(self, talk: Talk, question: Question, deadline: float) -> Any:
-        text = talk.ask(question)
         if talk.process_per_turn:
-            _write_files(self._program.folder, text)
+            _write_files(self._program.folder, talk.ask(question))
             self._process = self._start(talk)
         else:
             if self._process is None:
@@ -373,7 +376,7 @@ class ProgramBot:
             if not self._process.begun:
                 self._process.begun = True
                 self._process.send(Input(talk.begin().stdin))  # its files were there before the start
-            self._process.send(text)
+            self._process.send(talk.ask(question))
         move = self._process.read(talk, deadline)
         if talk.process_per_turn:
             self.close()
@@ -425,6 +428,7 @@ class _Process:
     """A running program, and the output that was not read yet. ``begun`` is True once it was sent the beginning."""
 
     def __init__(self, program: Program, talk: Talk) -> None:
+        self._talk = talk
         self._keeps_output = talk.output_file is None
         self._output = bytearray()
         self._changed = threading.Condition()
@@ -455,7 +459,7 @@ class _Process:
                 self.running.stdin.flush()
 
     def read(self, talk: Talk, deadline: float) -> Any:
-        """Return the next move.
+        """Return the next move; before that, send the program what ``talk`` replies to its output.
 
         Raises:
             RuntimeError: there is none before the deadline (of `time.monotonic`), or the program has ended.
@@ -472,25 +476,36 @@ class _Process:
                 if output != before:
                     before, changed = output, now
                 last = changed
+            written = Output(output, now - last >= SILENCE_SECONDS, ended)
             try:
-                found = talk.read(Output(output, now - last >= SILENCE_SECONDS, ended))
+                if now < deadline and (reply := talk.reply(written)) is not None:
+                    self._drop(reply[1])
+                    self.send(reply[0])
+                    continue
+                found = talk.read(written)
             except ConventionError as error:
                 end, well = self._end_of_output(deadline) if ended else ("", True)
                 if well:
                     raise
                 raise ConventionError(f"{error}; the program {end}") from None
             if found is not None:
-                with self._changed:
-                    del self._output[: found[1] if self._keeps_output else 0]
-                    self._changed.notify_all()
+                self._drop(found[1] if self._keeps_output else 0)
                 return found[0]
             if ended:
-                raise RuntimeError(f"the program {self._end_of_output(deadline)[0]} and has written no move")
+                raise RuntimeError(
+                    f"the program {self._end_of_output(deadline)[0]} and has written no {talk.awaits}"
+                )
             if now >= deadline:
-                raise _LateError("the program has written no move in time; it was ended")
+                raise _LateError(f"the program has written no {talk.awaits} in time; it was ended")
             with self._changed:
                 if not self._closed:
                     self._changed.wait(_POLL_SECONDS)  # no longer: nothing tells of a file, or of silence
+
+    def _drop(self, length: int) -> None:
+        """Forget output that was read."""
+        with self._changed:
+            del self._output[:length]
+            self._changed.notify_all()
 
     def _end_of_output(self, deadline: float) -> tuple[str, bool]:
         """Return how a program has ended that has closed its output, and True if it did well; it may still run."""
@@ -509,6 +524,8 @@ class _Process:
         running = self.running
         if at_once:
             running.kill()
+        else:
+            self.send(self._talk.end())
         if running.stdin is not None:
             with contextlib.suppress(OSError):
                 running.stdin.close()

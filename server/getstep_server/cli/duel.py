@@ -238,8 +238,8 @@ def _game(args: argparse.Namespace) -> str:
     if args.game is not None:
         return str(args.game)
     name = _convention(args) or args.convention_a or args.convention_b
-    if name is not None:
-        return CONVENTIONS[name].game
+    if name is not None and (plays := CONVENTIONS[name].game) is not None:
+        return plays
     return next(
         (game for text in args.bots if (game := only_game(text)) and not Path(text).is_file()), DEFAULT_GAME
     )

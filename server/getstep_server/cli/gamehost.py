@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from getstep import BotError, referee
-from getstep.conventions import CONVENTIONS
 from getstep.games import Board
 from getstep.programs.program import LocalProgram, ProgramBot, ProgramCallback
 from getstep.programs.start import check_startable, start_command
@@ -32,7 +31,7 @@ EXIT_DRAW, EXIT_WINS = 0, (1, 2)
 """The exit codes of the original. Errors, which have 1 and 2 in other commands, have `EXIT_NO_GAME`."""
 
 CONVENTION = "prodrive"
-GAME = GAMES[CONVENTIONS[CONVENTION].game]
+GAME = GAMES["longest_path"]
 LAG_SECONDS = 0.1
 """Added to the limit of a move, as a contest's ``lag_ms`` is by default."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
+import textwrap
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -99,7 +100,7 @@ def add_programs_actions(programs: argparse.ArgumentParser) -> None:
     add.add_argument("--no-use", action="store_true", help="only store it; the version in use stays")
     by = "who adds it, for the list (default: your name on this machine)"
     add.add_argument("--by", metavar="NAME", help=by)
-    add.epilog = f"conventions: {', '.join(ALL_CONVENTIONS)}"
+    add.epilog = textwrap.fill(f"conventions: {', '.join(ALL_CONVENTIONS)}", 79, subsequent_indent="  ")
     add.set_defaults(command=_add)
 
     listing = add_command(actions, "list", "show the versions", _LIST)

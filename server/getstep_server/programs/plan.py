@@ -264,14 +264,15 @@ def java_class(command: Sequence[str]) -> str:
 
 
 def _conventions_for(games: Sequence[str]) -> list[str]:
-    return [GETSTEP, *(name for name, talk in CONVENTIONS.items() if talk.game in games)]
+    return [GETSTEP, *(name for name, talk in CONVENTIONS.items() if talk.game is None or talk.game in games)]
 
 
 def _conventions(files: Sequence[SourceFile], games: Sequence[str], language: Language | None) -> list[str]:
     """Return the conventions that fit a language and the games of the team, the likeliest one first.
 
-    The text decides nothing but the order: a function that is never called may name a convention's file. A Python
-    file that has the word get_step nowhere is the exception: it cannot have the function.
+    The text decides nothing but the order: a function that is never called may name a convention's file. There are
+    two exceptions: a Python file that has the word get_step nowhere cannot have the function, and a program that
+    has the word ugiok nowhere cannot answer ``ugi``. Such a program would wait for the whole time of a trial.
 
     Args:
         files: those in the program's language.
@@ -281,6 +282,9 @@ def _conventions(files: Sequence[SourceFile], games: Sequence[str], language: La
     found = _conventions_for(games)[1:]
     if any(b"shared_file.txt" in file.data for file in files):
         found.sort(key=lambda name: name != "csefest-file")  # the file that only this convention has: try it first
+    found.remove("ugi")
+    if any(b"ugiok" in file.data for file in files):
+        found.insert(0, "ugi")
     python = [file for file in files if file.path.endswith(".py")] if language in (PYTHON, None) else []
     if any(_has(file, _GET_STEP) for file in python):
         return [GETSTEP, *found]
@@ -288,8 +292,9 @@ def _conventions(files: Sequence[SourceFile], games: Sequence[str], language: La
         return [*found, GETSTEP]
     if not found:
         raise ProgramRefused(
-            f"{_listed(sorted(set(games)))} is played by a Python file with get_step(board, is_black),"
-            " and no file here has it; bots in other languages connect over the network"
+            f"{_listed(sorted(set(games)))} is played by a Python file with get_step(board, is_black), and by a"
+            " program that answers ugi with ugiok, and no file here has either;"
+            " bots in other languages connect over the network"
         )
     return found
 
@@ -299,6 +304,8 @@ def _check_games(convention: str, games: Sequence[str]) -> None:
     if convention == GETSTEP:
         return
     game = CONVENTIONS[convention].game
+    if game is None:
+        return
     others = sorted(set(games) - {game})
     if game not in games:
         raise ProgramRefused(

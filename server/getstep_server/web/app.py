@@ -302,7 +302,7 @@ class App:
             conventions=[
                 (name, name.replace("-", "_"), example_names(name))
                 for name, talk in CONVENTIONS.items()
-                if talk.game in games
+                if talk.game is None or talk.game in games
             ],
             submissions=contest.file.programs.submissions,
             host=host,
