@@ -199,11 +199,13 @@ def _run_after(contest: Contest, by: str, why: str, args: argparse.Namespace) ->
 
     from .run import run_contest_of
 
-    fence = take_over(contest, by, why)
+    def begin(*_: object) -> None:
+        fence = take_over(contest, by, why)
+        _say(f"On record: this computer plays the contest from here on, with fencing number {fence}.")
+
     if args.at is None and tournament_of(contest).matches:  # they wait for their own teams only
         args.now = True
-    _say(f"On record: this computer plays the contest from here on, with fencing number {fence}.")
-    return run_contest_of(args)
+    return run_contest_of(args, begin)
 
 
 def _say(text: str) -> None:
