@@ -345,14 +345,14 @@ def test_a_duel_is_watched_on_a_terminal(tmp_path: Path) -> None:
     bot.write_text(HELD_BOT.format(gate=str(gate)))
     limit = ("--move-seconds", str(round(2 * PATIENCE_SECONDS)))
     with OnTerminal([*MATCH[:-1], str(bot), "random_bot", *QUICK, *limit, "--watch", "100"]) as terminal:
-        held = r"#1 pseudo_tonga, turn (4|5)$"
+        held = r"#1 Pseudo-Tonga, turn (4|5)$"
         terminal.expect(held)
         terminal.resize(60, 8)
         terminal.expect(r"^\(no room for the board: \d+ more lines needed\)$")
         terminal.resize(80, 24)
         terminal.expect(rf"(?s)\A(?!.*no room).*{held}")
         gate.touch()
-        terminal.expect(r"#2 pseudo_tonga, turn \d+$")
+        terminal.expect(r"#2 Pseudo-Tonga, turn \d+$")
         assert terminal.wait() == 0
     lines = [line.partition(":")[0] for line in terminal.screen.text.splitlines()]
     sides = ["held as the first player (Black)", "held as the second player (White)"]
