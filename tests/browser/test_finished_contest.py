@@ -56,6 +56,7 @@ def test_a_page_keeps_nobody_out(url: str, visitor: Visitor, path: str) -> None:
         assert barriers(page) == [], (size, scheme)
 
 
+@pytest.mark.long
 def test_the_page_of_an_event_links_the_orders_of_each_round(tmp_path: Path, visitor: Visitor) -> None:
     ladder = {"game": "linkage", "format": "ladder", "settings": {"rounds": 1, "games": 2}}
     with served(make_up(tmp_path / "ladder", [ladder], ["Ada", "Blaise"]).folder) as url:
@@ -81,6 +82,7 @@ def test_the_forfeits_of_absent_teams_are_one_line(tmp_path: Path, visitor: Visi
         expect_text(visitor.open(f"{url}/wall", WALL), ".absence", "^3 teams absent")
 
 
+@pytest.mark.long
 def test_the_wall_needs_no_scrolling(url: str, visitor: Visitor) -> None:
     page = visitor.open(f"{url}/wall", WALL)
     expect_text(page, ".wall-state", "The contest is over")

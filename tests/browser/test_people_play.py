@@ -54,6 +54,7 @@ def test_a_person_plays_to_the_end(stage: Stage, visitor: Visitor, game: str) ->
     assert OVER.match(play_on(page))
 
 
+@pytest.mark.long
 def test_an_illegal_click_is_explained_and_costs_nothing(stage: Stage, visitor: Visitor) -> None:
     page = visitor.open(stage.url)
     begin(page, stage.url, "hop")

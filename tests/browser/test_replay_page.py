@@ -40,6 +40,7 @@ def at(page: Any, move: int, last: int) -> None:
     expect_text(page, ".rp-count", rf"^{move} / {last}$")
 
 
+@pytest.mark.long
 def test_keys_and_buttons_step_through_the_game(tmp_path: Path, visitor: Visitor) -> None:
     replay = noted(hops())
     last = len(replay.turns)

@@ -71,6 +71,7 @@ def test_its_own_tests_pass(machine: Machine) -> None:
     assert re.search(r"^\d\d passed", said, re.MULTILINE)
 
 
+@pytest.mark.long
 def test_it_is_played_shown_reported_and_verified(machine: Machine) -> None:
     server = "getstep_server"
     said = machine.run(server, "demo", "--game", "othello", "--teams", "2", "--plain", "--keep", "kept")

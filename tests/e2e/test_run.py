@@ -86,6 +86,7 @@ STOPS = {signal.SIGINT: 130, signal.SIGTERM: 130, signal.SIGKILL: -9}
 TERM = pytest.param(signal.SIGTERM, marks=pytest.mark.long)  # as SIGINT; a quick test of test_resume sends it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGINT, TERM, signal.SIGKILL], ids=lambda stop: stop.name)
 def test_a_stopped_contest_is_resumed(programs: Programs, make_contest: MakeContest, stop: signal.Signals) -> None:
     folder = make_contest(4, event={"game": "longest_path"}, server={"port": free_port()})

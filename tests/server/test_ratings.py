@@ -223,6 +223,7 @@ def estimates(ratings: Ratings) -> list[Estimate]:
     return [one for one in found if one is not None]
 
 
+@pytest.mark.long
 def test_the_intervals_hold_the_truth_as_often_as_they_say() -> None:
     sampled = [contest(KINDS[0], seed) for seed in range(60)]
     assert 0.92 <= fmean(inside for one in sampled for inside in one.teams) <= 0.98

@@ -78,6 +78,7 @@ def test_without_the_sandbox_they_succeed() -> None:
 SUSPENDED = ["compute_while_suspended", "compute_in_the_kernel", "continue_while_suspended", "fork_bomb"]
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_a_suspended_program_uses_no_processor_and_a_fork_bomb_is_gone_at_its_end() -> None:
     assert broken(check(names=SUSPENDED)) == {}

@@ -262,6 +262,7 @@ def test_the_last_frame_has_the_result(hop_contest: Contest) -> None:
 # --- stepped through --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_in_a_terminal_the_arrow_keys_step_through_the_match(tmp_path: Path) -> None:
     played = play_scenes(tmp_path / "played", "pseudo_tonga", lambda _: [Scene(1)])
     found = transcript(played, 1)

@@ -173,6 +173,7 @@ def decided(folder: Path) -> list[Any]:
     return [msgspec.structs.replace(one, at="", by="") for one in tournament_of(load_contest(folder)).decisions]
 
 
+@pytest.mark.long
 async def test_decisions_are_those_of_the_commands(
     site: Site, folder: Path, typed: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
