@@ -328,6 +328,18 @@ def test_an_endpoint_that_never_answers_costs_the_turn_in_time(slow: Reply) -> N
     assert asked.model.used > 321
 
 
+def test_a_move_takes_a_tenth_of_a_limit_for_the_whole_match() -> None:
+    with serving(body(b"", 429, Retry_After="60")) as server:
+        model = LanguageModel(Endpoint(server.url, "tiny"), sleep=lambda _seconds: None, **DEFAULTS)
+        board, errors = GAMES["longest_path"].start().board(), []
+        for kind in ("move", "budget"):
+            turn = Turn("longest_path", 1, 1, "Other", None, 500_000, time_kind=kind)
+            errors.append(ModelCallback(model).call(board, True, turn).error or "")
+    assert errors[0] == "the endpoint has not answered: it answers 429"  # waited for, five times
+    assert errors[1].endswith("in the time of the move: it answers 429; it asks to wait 60 s")
+    assert len(server.asked) == 5 + 1
+
+
 def test_no_endpoint_at_all() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
