@@ -12,7 +12,7 @@ from pathlib import Path
 
 from getstep_engines import GAMES
 
-from . import _bot
+from . import _bot, llm
 from ._challenge_command import CHALLENGE_HELP, challenge
 from ._check import check
 from ._errors import BotError, GetstepError, SetupError, error_text
@@ -34,6 +34,7 @@ from .client.settings import (
 from .conventions import CONVENTIONS
 from .sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from .text import Console, as_started, command_word
+from .turn import Callback
 
 OVER, FAILED, USAGE, STOPPED = 0, 1, 2, 130
 """Exit codes: the contest is over or every check passed; refused or failed; usage or the bot's file; Ctrl-C."""
@@ -108,6 +109,7 @@ examples:
   getstep practice my_bot.py --human
   getstep practice my_bot.py --human --browser
   getstep practice ./my_program --as linkage --against greedy
+  getstep practice --as llm --url URL --model llama3.2 --game hop --limit 60
   getstep practice my_bot.py --from my_bot-practice.html --move 37
 
 With --from, each game begins with a position of a replay: a page that practice has written, or that you have
@@ -115,7 +117,8 @@ saved from a contest. --move counts as the replay does. Your bot plays the side 
 unless you say --games. Its opponent first makes the moves that it made in the replay; from the first one that is
 not legal any more, the bot of --against plays. The clocks are those of the replay.
 
-exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C"""
+exit codes: 0 no fault of your bot, 1 faults, 2 wrong usage or bot file, 130 stopped by Ctrl-C, or the
+tokens of a model are used up"""
 
 _MOVE = """\
 Ask your bot for one move in a position of a replay: a page that practice has written, or that you have saved from
@@ -166,6 +169,9 @@ not touch your seat in the contest: your other bot plays on. That page shows the
 
 A program of an original contest plays unchanged, by the convention of that contest:
   getstep play ./my_program --as linkage --team 3
+
+A language model plays without a file, at any endpoint of the OpenAI kind. --most-tokens bounds what it costs:
+  getstep play --as llm --url http://localhost:11434/v1 --model llama3.2
 
 Other users of this computer can see the command line. To hide the token, put it into a file
 (--token-file token.txt) or into the variable GETSTEP_TOKEN. The variables GETSTEP_HOST, GETSTEP_PORT,
@@ -284,7 +290,7 @@ def _move(options: argparse.Namespace, console: Console) -> int:
 
 
 def _expect_bot(options: argparse.Namespace) -> None:
-    if options.bot is None:
+    if options.bot is None and options.convention != llm.CONVENTION:
         raise SetupError("Which bot? Give its file, or its command after --, such as -- java -cp . MyBot.")
 
 
@@ -296,8 +302,18 @@ def _wrapper(options: argparse.Namespace, console: Console) -> int:
 
 
 def _play(options: argparse.Namespace, console: Console) -> int:
+    _expect_bot(options)
+    model = llm.model_of(options, console)
+
+    def load() -> Callback:
+        if model is None:
+            return _bot.load(options.bot, options.convention)
+        from .llm.player import ModelCallback  # here: other bots need no HTTP
+
+        return ModelCallback(model)
+
     client_for(
-        lambda: _bot.load(options.bot, options.convention),
+        load,
         console,
         options.host,
         options.port,
@@ -305,7 +321,8 @@ def _play(options: argparse.Namespace, console: Console) -> int:
         options.token,
         options.token_file,
         friendly=options.friendly,
-        restart_after=options.restart_after,
+        # Not a model: it keeps its limits itself, and a new process would have all tokens again.
+        restart_after=options.restart_after if model is None else 0,
         tls=options.tls,
         command=[sys.executable, *sys.orig_argv[1:]] if options.is_process else None,
     ).run()
@@ -415,9 +432,10 @@ def _parser() -> argparse.ArgumentParser:
     playing = commands.add_parser(
         "play", help="play until the contest is over", description=_PLAY, formatter_class=verbatim
     )
-    playing.add_argument("bot", type=Path, help="your bot's file, such as my_bot.py")
-    _add_convention(playing, "--as", "convention", "the bot is a program that talks by this convention: ")
+    playing.add_argument("bot", nargs="?", type=Path, help="your bot's file, such as my_bot.py")
+    _add_own_convention(playing, "the bot is a program that talks by this convention: ")
     add_playing(playing)
+    llm.add_model(playing)
     playing.set_defaults(run=_play)
 
     _add_submit(
@@ -518,7 +536,8 @@ def _add_bot(parser: argparse.ArgumentParser) -> None:
         help="your bot: a file in Python, a source in C++, Java, C# or JavaScript, which is built, or a program;"
         " for any other one, the command that starts it, after --",
     )
-    _add_convention(parser, "--as", "convention", "your bot is a program that talks by this convention: ")
+    _add_own_convention(parser, "your bot is a program that talks by this convention: ")
+    llm.add_model(parser)
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="time limit, in place of the game's own")
     parser.add_argument("--seed", help="a word or a number: the same one gives the same random moves")
 
@@ -537,6 +556,12 @@ def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text:
     parser.add_argument(
         flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, help=text + ", ".join(CONVENTIONS)
     )
+
+
+def _add_own_convention(parser: argparse.ArgumentParser, text: str) -> None:
+    names = [*CONVENTIONS, llm.CONVENTION]
+    listed = f"{text}{', '.join(CONVENTIONS)}; or {llm.CONVENTION}, a language model"
+    parser.add_argument("--as", dest="convention", metavar="CONVENTION", choices=names, help=listed)
 
 
 def _add_submit(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
 from getstep.drawing.viewer import painter
 from getstep.games import only_game
+from getstep.llm import model_of
 from getstep.notes import noted_line
 from getstep.sprt import DEFAULTS, Sprt
 from getstep.text import Console, duration, escape_control_chars, short_repr
@@ -41,6 +42,9 @@ from .series import (
 
 _OPTION = re.compile(r"\s*(?:options\.)?([A-Za-z]\w{0,63})\s*=\s*(-?[0-9]{1,9}(?:--?[0-9]{1,9})?)\s*", re.ASCII)
 
+_NO_FILE_NAME = re.compile(r'[<>:"|?*\\\x00-\x1f]')
+"""What a name of a model may have, and a file name on Windows may not."""
+
 PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 
@@ -52,7 +56,7 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     begins = _position(options, console)
     if begins is None:
         check_game(_game_name(options), options.bot)
-    bot = own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
+    bot = _own_bot(options, console)
     most = GAMES_WITH_TEST if test else 1 if options.human or begins or not bot.clock else DEFAULT_GAMES
     games = most if options.games is None else options.games
     if begins is None:
@@ -76,6 +80,18 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if results.stopped:
         return STOPPED
     return FAULTY if results.faults else PLAYED
+
+
+def _own_bot(options: argparse.Namespace, console: Console) -> Entrant:
+    """Return the bot that practises. Raises GetstepError."""
+    model = model_of(options, console)
+    if model is None:
+        return own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
+    if options.debug:
+        raise SetupError("--debug is for a bot with get_step; leave it out for a language model.")
+    from .model import model_entrant  # here: other bots need no HTTP
+
+    return model_entrant(model, console.say)
 
 
 def _test(options: argparse.Namespace) -> Sprt | None:
@@ -103,7 +119,7 @@ def move(options: argparse.Namespace, console: Console) -> int:
     begins = _position(options, console)
     if begins is None:
         raise SetupError("Which position? Give a replay with --from, and --move with the number that it shows.")
-    bot = own_entrant(options.bot, options.convention, debug=options.debug, say=console.say)
+    bot = _own_bot(options, console)
     plan = Plan(begins.game, 1, options.limit, seed=options.seed, begins=begins, sides=(begins.to_move,))
     draw = painter(getattr(sys.stdout, "encoding", None), is_terminal=sys.stdout.isatty())
     on_turn = plan.game.players[begins.to_move]
@@ -179,7 +195,7 @@ def _game_name(options: argparse.Namespace) -> str | None:
     if options.game is not None:
         return str(options.game)
     conventions = (options.convention, options.against_convention)
-    found = [game for name in conventions if name is not None and (game := CONVENTIONS[name].game) is not None]
+    found = [game for name in conventions if name in CONVENTIONS and (game := CONVENTIONS[name].game) is not None]
     return found[0] if found else only_game(options.against)
 
 
@@ -220,7 +236,7 @@ def _opened(find: Callable[[], Page], screen: Screen) -> Page:
 
 
 def _save(options: argparse.Namespace, bot: Entrant, results: Results, console: Console) -> None:
-    stem = bot.file.stem if bot.file else Path(bot.name).stem
+    stem = bot.file.stem if bot.file else Path(_NO_FILE_NAME.sub("-", bot.name)).stem
     name = f"{stem}-practice.html"
     if options.replay is not None:  # not the file that it was read from
         name = f"{options.replay.stem}-from-{options.move}.html"

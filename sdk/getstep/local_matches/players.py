@@ -307,10 +307,10 @@ class ThreadPlayer(Player):
     Python, but not a call of a library that does not return.
     """
 
-    def __init__(self, function: GetStepFunction, name: str) -> None:
+    def __init__(self, function: GetStepFunction | Callback, name: str) -> None:
         super().__init__(name)
         self._questions: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
-        callback = Callback(function)
+        callback = function if isinstance(function, Callback) else Callback(function)
         self.games = callback.games
         self._thread = threading.Thread(target=self._run, args=(callback,), name="getstep bot", daemon=True)
         self._thread.start()
