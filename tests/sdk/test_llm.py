@@ -28,6 +28,8 @@ from tests.support.model_endpoint import Model, Reply, body, plays_last, says, s
 from tests.support.patience import PATIENCE_SECONDS
 
 KEY = "sk-very-secret-0815"
+PAUSE_SECONDS = 0.02
+"""Between two bytes of an answer that never ends."""
 
 
 @dataclass
@@ -305,13 +307,13 @@ def dripping(handler: Any) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "1000000")
     handler.end_headers()
-    while not handler.over.wait(0.02):
+    while not handler.over.wait(PAUSE_SECONDS):
         handler.wfile.write(b" ")
 
 
 def dripping_head(handler: Any) -> None:
     handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
-    while not handler.over.wait(0.02):
+    while not handler.over.wait(PAUSE_SECONDS):
         handler.wfile.write(b"x")
 
 
