@@ -345,15 +345,28 @@ async def test_what_a_copy_has_is_bounded(site: Site) -> None:
 
 async def test_few_copies_are_kept_at_the_same_time(site: Site, folder: Path) -> None:
     key = bearer_key(folder)
-    found = []
-    for _ in range(6):
+
+    async def asked() -> Response | EventStream:
         standby = Standby(site, key)
         await standby.connect()
-        found.append(await standby.say("follow", Have(0, "", {}, [])))
-    assert [isinstance(answer, EventStream) for answer in found] == [True] * 4 + [False] * 2
-    refused = found[-1]
-    assert isinstance(refused, Response)
-    assert refused.status == 503
+        return await standby.say("follow", Have(0, "", {}, []))
+
+    async def take(data: bytes) -> None:
+        begun.set()
+
+    for _ in range(6):  # one that leaves before its first frame takes no place
+        assert isinstance(await asked(), EventStream)
+    async with trio.open_nursery() as nursery:
+        for _ in range(4):
+            answer, begun = await asked(), trio.Event()
+            assert isinstance(answer, EventStream)
+            nursery.start_soon(answer.follow, take)
+            await begun.wait()
+        refused = await asked()
+        assert isinstance(refused, Response)
+        assert refused.status == 503
+        nursery.cancel_scope.cancel()
+    assert isinstance(await asked(), EventStream)
 
 
 async def test_the_first_host_is_marked_once_another_has_taken_over(site: Site, folder: Path) -> None:

@@ -162,8 +162,7 @@ class StandbyFeed:
         except (ConfigError, StoreError, DatabaseError, OSError) as error:
             return refusal(503, str(error))
         begin = Begin(contest.name, whole.fence, whole.place)
-        self._openers[nonces] = opener
-        return EventStream(partial(self._send, source, nonces, Sealer(key, nonces, "host"), begin), BINARY)
+        return EventStream(partial(self._send, source, nonces, opener, Sealer(key, nonces, "host"), begin), BINARY)
 
     def _server_hangs(self) -> bool:
         """Return True if the server lives and does nothing: it writes its status every few seconds."""
@@ -180,9 +179,12 @@ class StandbyFeed:
             return None
         return Store(address, reading=True).__enter__()
 
-    async def _send(self, source: Source, nonces: str, sealer: Sealer, begin: Begin, send: Send) -> None:
+    async def _send(
+        self, source: Source, nonces: str, opener: Sealer, sealer: Sealer, begin: Begin, send: Send
+    ) -> None:
         """Send rounds until the copy has left, or the contest cannot be read: then the copy connects again."""
         store: Store | None = None
+        self._openers[nonces] = opener  # only now: a copy that has left before this takes no place
         try:
             await send(sealer.seal(encode(begin)))
             told, due = False, trio.current_time()
