@@ -104,10 +104,11 @@ def test_it_is_installed_and_started(command: Command, tmp_path: Path, monkeypat
 def test_only_a_service_has_a_manager() -> None:
     assert ServiceManager.of(Bus(), {}) is None
     other = {"NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "3000000", "WATCHDOG_PID": "1"}
-    for environ, pause in (({"NOTIFY_SOCKET": "@x"}, float("inf")), (other, float("inf"))):
+    none = {"NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "0"}
+    for environ in ({"NOTIFY_SOCKET": "@x"}, other, none):
         manager = ServiceManager.of(Bus(), environ)
         assert manager is not None
-        assert manager._pause == pause
+        assert manager._pause == float("inf")
         manager._socket.close()
 
 

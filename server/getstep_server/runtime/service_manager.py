@@ -40,9 +40,10 @@ class ServiceManager:
         """Return the manager that the environment names; None if no manager waits for messages of this process."""
         if "NOTIFY_SOCKET" not in environ:
             return None
-        watchdog = environ.get("WATCHDOG_USEC", "")
+        text = environ.get("WATCHDOG_USEC", "")
         mine = environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
-        return cls(bus, environ["NOTIFY_SOCKET"], int(watchdog) / 1e6 if mine and watchdog.isdecimal() else None)
+        micros = int(text) if mine and text.isdecimal() else 0
+        return cls(bus, environ["NOTIFY_SOCKET"], micros / 1e6 if micros else None)  # 0: it watches nothing
 
     async def run(self) -> None:
         """Send signs of life until cancelled, then that the server stops."""
