@@ -99,11 +99,11 @@ async def test_a_flood_delays_no_other_connection(board: Poller, pairs: list[Pai
         await wait_all_tasks_blocked(0.01)
         nursery.cancel_scope.cancel()
     assert len(log.reads) == 50 * len(pairs)
-    counts = [0] * len(pairs)
+    counts, most = [0] * len(pairs), 2 if isinstance(board, EpollPoller) else 5
     for number, _ in log.reads:
         counts[number] += 1
-        # Trio runs tasks in random order, and a busy machine ends batches early: a few reads, never a whole flood.
-        assert counts[number] - min(counts) <= 5
+        # Without epoll trio orders the tasks, at random, and a busy machine ends batches early: a few reads more.
+        assert counts[number] - min(counts) <= most
 
 
 async def test_the_other_tasks_get_their_turn(pairs: list[Pair], monkeypatch: pytest.MonkeyPatch) -> None:
