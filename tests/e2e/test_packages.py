@@ -289,6 +289,7 @@ def python(minor: int) -> str:
     for command in (*kept, shutil.which(f"python3.{minor}")):
         if command and subprocess.run([command, "-c", "import ssl, sqlite3, venv"], check=False).returncode == 0:
             return command
+    # a version that cannot be installed here says nothing about the files; the others are tried
     pytest.skip(f"no Python 3.{minor} with its whole library on this machine")
 
 
