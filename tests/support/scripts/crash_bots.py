@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,11 @@ def pause(seconds: float) -> None:
 def main(port: int, path: Path, teams: range, seconds: float, faults: int, gate: Gate | None) -> None:
     """Play until every team has the goodbye of the contest."""
     ledger = Ledger(path)
-    bots = [Witness(port, team, ledger, seconds, faults, gate) for team in teams]
+    play_all([Witness(port, team, ledger, seconds, faults, gate) for team in teams])
+
+
+def play_all(bots: Sequence[Witness]) -> None:
+    """Run the bots until all have ended, and say so."""
     threads = [threading.Thread(target=bot.run) for bot in bots]
     for thread in threads:
         thread.start()

@@ -9,7 +9,6 @@ bots do. With some, these are what they find: the SDK tries them in turn, and pl
 from __future__ import annotations
 
 import sys
-import threading
 from pathlib import Path
 
 from getstep.client.discovery import Finder, FoundServer, SearchResult
@@ -17,7 +16,7 @@ from getstep.client.saved_login import SavedLogin, Seen
 from getstep.client.settings import Address
 from getstep.text import Console
 from tests.support.contests import token_of
-from tests.support.scripts.crash_bots import Ledger, Witness
+from tests.support.scripts.crash_bots import Ledger, Witness, play_all
 
 CONTEST = "Test"
 
@@ -33,16 +32,12 @@ def finder(port: int, team: int, first: str, others: list[str]) -> Finder:
 def main(port: int, path: Path, teams: int, seconds: float, first: str, others: list[str]) -> None:
     """Play until every team has the goodbye of the contest."""
     ledger = Ledger(path)
-    bots = [
-        Witness(port, team, ledger, seconds, 0, None, finder(port, team, first, others), first)
-        for team in range(1, teams + 1)
-    ]
-    threads = [threading.Thread(target=bot.run) for bot in bots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print("all done", flush=True)
+    play_all(
+        [
+            Witness(port, team, ledger, seconds, 0, None, finder(port, team, first, others), first)
+            for team in range(1, teams + 1)
+        ]
+    )
 
 
 if __name__ == "__main__":
