@@ -77,7 +77,7 @@ async def in_thread(address: Address) -> Welcome | Goodbye:
 
 
 async def secured(port: int) -> Player:
-    """Connect with TLS, whoever answers."""
+    """Connect with TLS, without a check of the certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     stream = trio.SSLStream(await trio.open_tcp_stream("127.0.0.1", port), context, https_compatible=True)

@@ -34,7 +34,7 @@ _PLAIN = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKE
 
 
 class TlsError(OSError):
-    """There is no connection that can be trusted; the text says why."""
+    """Raised when the check of a server's certificate fails; the text says why."""
 
 
 def parse_tls(text: object) -> str:

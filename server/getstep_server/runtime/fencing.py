@@ -33,7 +33,7 @@ class Fencing:
         self.fence = Fence(number, "" if key is None else certificate(key.key, number), self._hear)
 
     def _hear(self, number: int, given: str) -> None:
-        """Take note of a number that a client shows, if its certificate is right."""
+        """Keep a number that a client has sent, if its certificate is right."""
         key = host_key(self._contest.folder)
         if key is not None and certifies(key.key, number, given):
             self._heard = Mark(role="lost", host="", port=0, fence=number)

@@ -68,7 +68,7 @@ class CopyFolder:
         """Write a message.
 
         Raises:
-            CopyError: it does not continue what is there.
+            CopyError: it is not the next part of the copy.
             StoreError, DatabaseError, OSError: it cannot be written.
         """
         match message:

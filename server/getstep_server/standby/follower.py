@@ -126,7 +126,8 @@ def _checked(answer: http.client.HTTPResponse) -> http.client.HTTPResponse:
     """Return an answer that is not a refusal.
 
     Raises:
-        HostRefusal, NoConnection: the host has refused, for good or for now.
+        HostRefusal: the host has refused, and will refuse again.
+        NoConnection: the host has refused, and may accept later.
     """
     if answer.status == http.HTTPStatus.OK:
         return answer
