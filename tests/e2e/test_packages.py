@@ -43,7 +43,7 @@ HOMES = {**PROJECTS, "getstep_server": ROOT / "server"}
 """The folder of each distribution's package, which has the distribution's name."""
 
 CONTESTANTS = ["getstep", "getstep-bots", "getstep-engines"]
-LARGEST = 2_800_000
+LARGEST = 3_000_000
 """The bytes that a contestant's installation may take beside msgpack."""
 
 LARGEST_HOST = 121_000_000

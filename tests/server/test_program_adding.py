@@ -29,7 +29,7 @@ from getstep_server.sandbox import mounts
 from getstep_server.sandbox.check import Finding
 from getstep_server.sandbox.probes import PROBES
 from tests.support.archives import zipped
-from tests.support.convention_programs import PROGRAMS
+from tests.support.convention_programs import PROGRAMS, game_of
 from tests.support.languages import need
 from tests.support.submitted_programs import add, contest_of, needs_sandbox
 
@@ -635,6 +635,5 @@ def test_a_class_of_the_topcoder_match_has_64_mb(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("convention", sorted(PROGRAMS))
 def test_programs_of_every_convention_are_tried(tmp_path: Path, convention: str) -> None:
-    games = {"prodrive": "longest_path", "topcoder": "pseudo_tonga", "linkage": "linkage"}
-    version = add(contest_of(tmp_path, games.get(convention, "chain_reaction")), "bot.py", PROGRAMS[convention])
+    version = add(contest_of(tmp_path, game_of(convention).name), "bot.py", PROGRAMS[convention])
     assert version.convention == convention
