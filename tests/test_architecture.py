@@ -10,11 +10,12 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import getstep
 import getstep_server
 
+N = TypeVar("N", bound=ast.AST)
 ROOT = Path(__file__).parents[1]
 PACKAGES = {
     "getstep": ROOT / "sdk" / "getstep",
@@ -59,25 +60,44 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
+@cache
+def _by_type(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
+    """Return a module's nodes by their type. It is walked once: the walks took most of the time of these tests."""
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in ast.walk(tree(path)):
+        found.setdefault(type(node), []).append(node)
+    return found
+
+
+def nodes(path: Path, kind: type[N]) -> list[N]:
+    """Return a module's nodes of a type, wherever in it."""
+    return cast("list[N]", _by_type(path).get(kind, []))
+
+
 def imported(path: Path, package: str) -> set[str]:
     """Return the top-level names that a module imports, wherever in it.
 
     A relative import is one of its own package.
     """
     names: set[str] = set()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(package if node.level else node.module or "")
-        elif isinstance(node, ast.Call) and _called(node) in ("__import__", "import_module"):
-            names |= set(_strings(node))
+    for plain in nodes(path, ast.Import):
+        names |= {alias.name for alias in plain.names}
+    for start in nodes(path, ast.ImportFrom):
+        names.add(package if start.level else start.module or "")
+    for call in nodes(path, ast.Call):
+        if _called(call) in ("__import__", "import_module"):
+            names |= set(_strings(call))
     return {name.partition(".")[0] for name in names}
 
 
 def _called(node: ast.Call) -> str:
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def texts(path: Path) -> set[str]:
+    """Return a module's string literals."""
+    return {node.value for node in nodes(path, ast.Constant) if isinstance(node.value, str)}
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
@@ -144,7 +164,7 @@ def test_tests_do_not_import_each_other() -> None:
 
 
 def test_the_server_names_the_sample_bots_in_two_modules_only() -> None:
-    naming = [path.name for path in modules("getstep_server") if "getstep_bots" in set(_strings(tree(path)))]
+    naming = [path.name for path in modules("getstep_server") if "getstep_bots" in texts(path)]
     assert sorted(naming) == ["packages.py", "sample_bots.py"]
 
 
@@ -174,8 +194,8 @@ def test_the_suites_of_test_cases_import_what_they_ask_for() -> None:
     assert asked == {"getstep", "getstep_engines", "jinja2", "msgspec", "trio"}
     assert offenders("getstep_conformance", {*sys.stdlib_module_names, "getstep_conformance", *asked}) == {}
     for path in modules("getstep_conformance"):
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("getstep"):
+        for node in nodes(path, ast.ImportFrom):
+            if not node.level and (node.module or "").startswith("getstep"):
                 parts = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
                 assert not [part for part in parts if part.startswith("_") and not part.startswith("__")], shown(
                     path
@@ -225,7 +245,7 @@ def test_the_engines_are_pure() -> None:
         "engines/getstep_engines/value.py": {"typing_extensions"},  # for mypy only
     }
     for path in modules("getstep_engines"):
-        calls = {_called(node) for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
+        calls = {_called(node) for node in nodes(path, ast.Call)}
         assert not calls & IMPURE_CALLS, shown(path)
 
 
@@ -244,17 +264,15 @@ def test_the_formats_are_pure() -> None:
     for path in (PACKAGES["getstep_server"] / "formats").glob("*.py"):
         assert imported(path, "formats") <= allowed, shown(path)
         assert rooms_imported(path) <= {"validation"}, shown(path)
-        nodes = list(ast.walk(tree(path)))
-        assert all(node.level < 2 for node in nodes if isinstance(node, ast.ImportFrom)), shown(path)
-        assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
+        assert all(node.level < 2 for node in nodes(path, ast.ImportFrom)), shown(path)
+        assert not {_called(node) for node in nodes(path, ast.Call)} & IMPURE_CALLS, shown(path)
 
 
 def test_the_referee_is_pure() -> None:
     """It judges by what it is told: the server and practice at home give it the time of each turn."""
     for path in (PACKAGES["getstep"] / "referee").glob("*.py"):
         assert imported(path, "referee") <= PURE | {"getstep", "referee"}, shown(path)
-        nodes = list(ast.walk(tree(path)))
-        assert not {_called(node) for node in nodes if isinstance(node, ast.Call)} & IMPURE_CALLS, shown(path)
+        assert not {_called(node) for node in nodes(path, ast.Call)} & IMPURE_CALLS, shown(path)
 
 
 def test_one_place_decides_a_turn() -> None:
@@ -263,7 +281,7 @@ def test_one_place_decides_a_turn() -> None:
         for path in PACKAGES[package].rglob("*.py"):
             if path.parent == PACKAGES["getstep"] / "referee":
                 continue
-            calls = [node for node in ast.walk(tree(path)) if isinstance(node, ast.Call) and node.args]
+            calls = [node for node in nodes(path, ast.Call) if node.args]
             names = {node.func.attr for node in calls if isinstance(node.func, ast.Attribute)}
             assert not names & {"fault", "lose"}, shown(path)  # the engines' own `fault()` takes no argument
 
@@ -272,7 +290,7 @@ def test_one_place_starts_the_children_of_the_server() -> None:
     """The sandbox starts the programs of contestants. Two modules run a command of the system and wait for it."""
     found = set()
     for path in PACKAGES["getstep_server"].rglob("*.py"):
-        calls = {_called(node).rpartition(".")[2] for node in ast.walk(tree(path)) if isinstance(node, ast.Call)}
+        calls = {_called(node).rpartition(".")[2] for node in nodes(path, ast.Call)}
         if calls & {"open_process", "Popen", "run_process"}:
             found.add(shown(path))
     server = "server/getstep_server"
@@ -283,7 +301,7 @@ def test_one_place_starts_the_children_of_the_server() -> None:
 
 def test_one_module_knows_how_to_reach_a_listener_on_all_addresses() -> None:
     """Others ask it; the settings have "all addresses" as their default."""
-    naming = [path.name for path in modules("getstep_server") if "0.0.0.0" in set(_strings(tree(path)))]
+    naming = [path.name for path in modules("getstep_server") if "0.0.0.0" in texts(path)]
     assert sorted(naming) == ["addresses.py", "contest.py"]
 
 
@@ -291,8 +309,7 @@ def test_one_place_tells_an_author_of_the_limits_of_the_sandbox() -> None:
     """The same limit has the same words, whether a program was killed by it or has noticed it itself."""
     telling = set()
     for path in PACKAGES["getstep_server"].rglob("*.py"):
-        texts = [node for node in ast.walk(tree(path)) if isinstance(node, ast.JoinedStr)]
-        if any("MB of memory" in text for node in texts for text in _strings(node)):
+        if any("MB of memory" in text for node in nodes(path, ast.JoinedStr) for text in _strings(node)):
             telling.add(shown(path))
     assert telling == {"server/getstep_server/sandbox/limits.py"}
 
@@ -303,9 +320,7 @@ def test_every_process_gets_its_group_from_one_place() -> None:
     itself = PACKAGES["getstep"] / "client" / "restart.py"  # the user's program, which is started again
     for package in ("getstep", "getstep_server", "getstep_conformance"):
         for path in set(PACKAGES[package].rglob("*.py")) - {itself}:
-            names = {
-                _called(node).rpartition(".")[2] for node in ast.walk(tree(path)) if isinstance(node, ast.Call)
-            }
+            names = {_called(node).rpartition(".")[2] for node in nodes(path, ast.Call)}
             if names & {"open_process", "Popen"} and "sandbox" not in path.parts:  # Linux only
                 starts.append(path)
                 assert "own_group" in names, shown(path)
@@ -327,12 +342,12 @@ def private_names(path: Path, package: str) -> set[str]:
 
     Also names in texts, such as the argument of ``sys.modules.get``.
     """
-    names = {text for text in _strings(tree(path)) if re.fullmatch(r"getstep[\w.]*\.[\w.]+", text)}
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    names = {text for text in texts(path) if re.fullmatch(r"getstep[\w.]*\.[\w.]+", text)}
+    for plain in nodes(path, ast.Import):
+        names |= {alias.name for alias in plain.names}
+    for start in nodes(path, ast.ImportFrom):
+        if not start.level:
+            names |= {f"{start.module}.{alias.name}" for alias in start.names}
     others = {*PACKAGES} if package in OUTSIDE else {"getstep", "getstep_engines", "getstep_bots"} - {package}
     return {name for name in names if name.split(".")[0] in others and re.search(r"\._(?!_)", name)}
 
@@ -349,8 +364,8 @@ def test_what_a_room_uses_of_another_room_is_public() -> None:
     found: dict[str, list[str]] = {}
     for path in modules("getstep_server"):
         home = path.relative_to(PACKAGES["getstep_server"].parent).parent.parts
-        nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
-        used = [name for node in nodes for name in _absolute(node, home) if name.startswith("getstep_server.")]
+        froms = nodes(path, ast.ImportFrom)
+        used = [name for node in froms for name in _absolute(node, home) if name.startswith("getstep_server.")]
         found[shown(path)] = [
             name for name in used if name.split(".")[:2] != list(home[:2]) and re.search(r"\._(?!_)", name)
         ]
@@ -393,8 +408,7 @@ def _arrows(package: str) -> dict[str, set[str]]:
     arrows = {}
     for path, name in names.items():
         home = tuple(name.split(".") if path.stem == "__init__" else name.split(".")[:-1])
-        nodes = [node for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom)]
-        used = {_longest(target, known) for node in nodes for target in _absolute(node, home)}
+        used = {_longest(target, known) for node in nodes(path, ast.ImportFrom) for target in _absolute(node, home)}
         arrows[name] = {other for other in used if other and other not in (name, package)}
     return {name: used for name, used in arrows.items() if name != package}
 
@@ -613,12 +627,10 @@ def rooms_imported(path: Path) -> set[str]:
     """Return the rooms that a module of the server imports from, its own left out."""
     home = path.relative_to(PACKAGES["getstep_server"].parent).parent.parts
     found = set()
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.ImportFrom):
-            names = _absolute(node, home)
-            found |= {name.split(".")[1] for name in names if name.startswith("getstep_server.")}
-        elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("getstep_server.")}
+    for node in nodes(path, ast.ImportFrom):
+        found |= {name.split(".")[1] for name in _absolute(node, home) if name.startswith("getstep_server.")}
+    for plain in nodes(path, ast.Import):
+        found |= {alias.name.split(".")[1] for alias in plain.names if alias.name.startswith("getstep_server.")}
     return {room for room in found if room in ROOMS} - {room_of(path)}
 
 
