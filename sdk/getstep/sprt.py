@@ -14,6 +14,8 @@ of two largest likelihoods, each among all distributions with the mean that its 
 Z. Ying, "Generalized sequential probability ratio test for separate families of hypotheses", Sequential Anal. 33,
 2014; for the largest likelihood M. Van den Bergh, https://www.cantate.be/Fishtest/support_MLE_multinomial.pdf).
 
+`Selection` finds the best of several bots with such tests.
+
 Pairs are taken to be independent. Two bots that never vary play the same pair again and again: only the first one
 is evidence, and the test cannot detect that. `copies` does, from the moves.
 """
@@ -21,8 +23,9 @@ is evidence, and the test cannot detect that. `copies` does, from the moves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import combinations
 from math import inf, log, log1p, log10
 from typing import Literal
 
@@ -120,6 +123,72 @@ class Sprt:
             self.verdict = "H0"
         elif self.verdict is None and self.llr >= self.bounds[1]:
             self.verdict = "H1"
+
+
+class Selection:
+    """The search for the best of several bots, which play pairs of games against each other in rounds.
+
+    In each round every two of the remaining bots play a pair. Between every two, an `Sprt` tests whether the one
+    or the other is ``elo`` stronger, with both errors at ``alpha`` / (bots - 1). The bot that it finds weaker is
+    eliminated, and plays no more. The search ends when one bot is left.
+
+    If one bot is ``elo`` stronger than each other one, it is eliminated with at most the probability ``alpha``: one
+    of its bots - 1 tests would have to be wrong (Bonferroni's inequality). If several are about equally strong,
+    any of them may be left. (E. Paulson, "A sequential procedure for selecting the population with the largest
+    mean from k normal populations", Ann. Math. Statist. 35, 1964, eliminates in the same way.)
+
+    Args:
+        bots: their ids, at least two, none twice.
+        elo: the difference that matters, more than 0, at most 2000.
+        alpha: the probability that the best bot may be eliminated, between 0 and 0.5.
+
+    Raises:
+        ValueError: values outside these ranges.
+    """
+
+    def __init__(
+        self, bots: Iterable[int], elo: float = DEFAULTS["elo1"], alpha: float = DEFAULTS["alpha"]
+    ) -> None:
+        self.remaining = list(bots)
+        """The bots that are not eliminated, in their first order."""
+        if len(self.remaining) < 2 or len({*self.remaining}) < len(self.remaining):
+            raise ValueError(f"bots = {self.remaining!r}, expected two or more, none twice")
+        error = alpha / (len(self.remaining) - 1)
+        self._new_test = partial(Sprt, -elo, elo, error, error)
+        self.tests: dict[tuple[int, int], Sprt] = {}
+        """The test between two bots that have played a pair; H1 is that the first is stronger."""
+        self.rounds = 0
+        self.eliminated: dict[int, int] = {}
+        """The round in which each bot was eliminated."""
+
+    @property
+    def couples(self) -> list[tuple[int, int]]:
+        """The two bots of each pair of the next round; none if the search is over."""
+        return [] if self.in_circle else list(combinations(self.remaining, 2))
+
+    @property
+    def in_circle(self) -> bool:
+        """True if each remaining bot is weaker than another one, as with rock, paper and scissors: none is best."""
+        return len(self.remaining) > 1 and {*self.remaining} <= self._weaker()
+
+    def add_round(self, pairs: Mapping[tuple[int, int], PairOutcomes]) -> None:
+        """Count a round, and eliminate the bots that it shows to be weaker than a remaining one.
+
+        Args:
+            pairs: the outcomes of the first bot of two, by both; a pair that was cancelled is missing.
+        """
+        self.rounds += 1
+        for two, outcomes in pairs.items():
+            self.tests.setdefault(two, self._new_test()).add(*outcomes)
+        if not self.in_circle:
+            weaker = self._weaker()
+            self.eliminated |= {bot: self.rounds for bot in self.remaining if bot in weaker}
+            self.remaining = [bot for bot in self.remaining if bot not in weaker]
+
+    def _weaker(self) -> set[int]:
+        here = {*self.remaining}
+        decided = [(two, test.verdict) for two, test in self.tests.items() if test.verdict and here.issuperset(two)]
+        return {two[verdict == "H1"] for two, verdict in decided}
 
 
 def score_of(elo: float) -> float:

@@ -83,6 +83,22 @@ def test_a_test_ends_with_its_verdict(programs: Programs, tmp_path: Path) -> Non
     assert "contest.toml: there is a contest here already" in again.output
 
 
+@pytest.mark.long  # three processes of bots
+def test_the_best_of_three_is_found_and_its_contest_verifies(duel: Callable[..., Duel], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    code, out, _ = duel("random_bot", "greedy", "random_bot", *QUICK, "--best", "--elo1", "300", "--keep", kept)
+    assert code == 0
+    found = re.search(r"^greedy is the best of 3 after (\d+) rounds\.", out, re.MULTILINE)
+    assert found is not None
+    assert f"{found[1]} rounds, " in out
+    assert {f"{name} was eliminated after {found[1]} rounds." for name in ("random_bot", "random_bot (2)")} <= {
+        *out.splitlines()
+    }
+    contest = load_contest(kept)
+    with Store(contest.database) as store:
+        assert verify(contest, store).played == tournament_of(contest).done
+
+
 @pytest.mark.long  # 6 s of waiting; tests of the judge hold increments as well
 def test_an_increment_lasts_where_the_budget_alone_would_not(programs: Programs, tmp_path: Path) -> None:
     bot, kept = tmp_path / "slow.py", tmp_path / "kept"

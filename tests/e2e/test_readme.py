@@ -53,7 +53,7 @@ def blocks(page: str) -> list[str]:
 DEMO, TEST, HOST, INSTALL, PRACTICE, TAKE_PART = blocks("README.md")
 HOST_DEMO, WITHOUT_MAKE, PREPARE, IMPORT, GIVE, REHEARSE, RUN, WATCH, *_LATER = blocks("docs/host.md")
 FREEZE, REVEAL, PAGE, AFTER, REPLAY = _LATER
-ARENA, POSTGRES, COMPARE, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/course.md")
+ARENA, POSTGRES, COMPARE, BEST, COMPARE_PROGRAMS, COMPARE_ON_CLUSTER = blocks("docs/course.md")
 HOSTED, ON_A_CLUSTER, SANDBOX = blocks("docs/host-programs.md")
 CONTESTANT_INSTALL, CONTESTANT_PRACTICE, CONTESTANT_PLAY, FRIENDLY, *_FOR_LATER = blocks("docs/contestant.md")
 HIDE_TOKEN, PRACTISE_MORE, ANALYSE, *_OTHERS, PROGRAM, _LANGUAGE_MODEL, SUBMIT = _FOR_LATER
@@ -174,6 +174,7 @@ def test_the_pages_repeat_what_the_readme_says() -> None:
     assert TRY_PROGRAM.splitlines()[0] == practice.removesuffix(" --against greedy")
     assert PLAY_PROGRAM.splitlines()[1:] == [check, play.removesuffix(" --team 3")]
     assert SUBMIT_PROGRAM.split()[:2] == SUBMIT.split()[:2]
+    assert BEST.split()[:2] == COMPARE.split()[:2]
     assert COMPARE_ON_CLUSTER.split()[:2] == COMPARE.split()[:2]
     assert ON_A_CLUSTER.splitlines()[1].startswith(f"{RUN.strip()} --dask ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import exp, inf, isfinite, log, nan
 from random import Random
 from statistics import fmean
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks._players import Players
+from benchmarks.best import ADVANTAGE, DRAW, search, strengths
 from benchmarks.sprt import TRIALS, Trial
-from getstep.sprt import Sprt, mean_interval
+from getstep.sprt import PairOutcomes, Selection, Sprt, mean_interval
 from tests.support.quick import quick
 
 OUTCOMES = ("loss", "draw", "win")
@@ -146,3 +149,61 @@ def test_the_interval_of_a_team_that_won_all_pairs_has_a_lower_end() -> None:
     mean, low, high = mean_interval([0, 0, 1, 0, 0])
     assert mean == 0.5
     assert (low < 0.1, high > 0.9) == (True, True)
+
+
+# --- the best of several ----------------------------------------------------------------------------------------
+
+WON, LOST = ("win", "win"), ("loss", "loss")
+
+
+def fed_rounds(selection: Selection, outcomes: dict[tuple[int, int], PairOutcomes], most: int = 200) -> Selection:
+    """Give each round's couples the same outcomes, until the search ends."""
+    while selection.couples and selection.rounds < most:
+        selection.add_round({two: outcomes[two] for two in selection.couples})
+    return selection
+
+
+def test_the_best_is_left_and_the_others_play_no_more() -> None:
+    search = Selection([4, 7, 9], elo=200)
+    assert search.couples == [(4, 7), (4, 9), (7, 9)]
+    fed_rounds(search, {(4, 7): LOST, (4, 9): LOST, (7, 9): ("draw", "draw")}, most=4)
+    assert (search.remaining, search.eliminated, search.couples) == ([7, 9], {4: 4}, [(7, 9)])
+    fed_rounds(search, {(7, 9): WON})
+    assert (search.remaining, search.couples) == ([7], [])
+    assert search.eliminated.keys() == {4, 9}
+
+
+def test_in_a_circle_no_bot_is_the_best() -> None:
+    search = fed_rounds(Selection([1, 2, 3], elo=200), {(1, 2): WON, (1, 3): LOST, (2, 3): WON})
+    assert search.in_circle
+    assert search.remaining == [1, 2, 3]
+    assert search.eliminated == {}
+
+
+def test_each_test_gets_its_part_of_the_error() -> None:
+    search = fed_rounds(Selection(range(5), alpha=0.08), dict.fromkeys(combinations(range(5), 2), WON), most=1)
+    assert {(test.alpha, test.beta, test.elo0, test.elo1) for test in search.tests.values()} == {
+        (0.02, 0.02, -50, 50)
+    }
+
+
+def test_a_cancelled_pair_counts_for_nothing() -> None:
+    search = Selection([1, 2, 3])
+    search.add_round({(1, 2): WON})
+    assert search.tests.keys() == {(1, 2)}
+    assert search.rounds == 1
+
+
+@pytest.mark.parametrize("bots", [[], [1], [1, 1, 2]])
+def test_a_search_needs_two_bots_none_twice(bots: list[int]) -> None:
+    with pytest.raises(ValueError, match="expected two or more, none twice"):
+        Selection(bots)
+
+
+@pytest.mark.long
+def test_the_best_of_simulated_bots_is_eliminated_as_rarely_as_promised() -> None:
+    """One of four bots is ahead. At an error of 1 in 20, 19 of 200 searches are wrong once in 200 times."""
+    players = Players(strengths("one ahead", 4), ADVANTAGE, DRAW)
+    outcomes = [search(players, seed) for seed in range(200)]
+    assert sum(one.wrong for one in outcomes) <= 18
+    assert fmean(one.pairs for one in outcomes) < 0.6 * fmean(one.pairwise for one in outcomes)

@@ -36,6 +36,17 @@ from tests.support.command import Command
             "--option 'size', expected a name and a whole number such as size=8, or a range: size=6-16\n",
         ),
         ("greedy mcts --option size=8", "--option size = 8, expected an option of hop, which has none\n"),
+        ("greedy mcts random_bot", "3 bots; give --best to find the best of them\n"),
+        ("greedy mcts --best --sprt", "--sprt compares two bots, and --best has tests of its own; leave out one"),
+        (
+            "greedy mcts --best --beta 0.1",
+            "--beta: --best needs only --elo1, the difference that matters, and --alpha\n",
+        ),
+        (
+            "greedy mcts --best --as-a linkage",
+            "--as-a linkage: with --best all programs talk in the same way; give --as",
+        ),
+        ("greedy mcts --best --elo1 0", "--elo = 0.0, expected more than 0"),
         ("greedy mcts --move-seconds 0", "--move-seconds = 0.0, expected more than 0\n"),
         ("greedy mcts --increment 1", "--increment-seconds = 1.0, expected budget_seconds as well: "),
         ("greedy mcts --budget 9 --increment -1", "--increment-seconds = -1.0, expected at least 0\n"),

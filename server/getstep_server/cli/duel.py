@@ -30,6 +30,7 @@ from getstep_server.config.event import describe_event
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ContestStopped, ProgramRefused, UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, Event, MatchEnded
+from getstep_server.formats.best import BestOptions
 from getstep_server.formats.duel import MOST_AT_ONCE, DuelOptions
 from getstep_server.limits import MAX_SEATS
 from getstep_server.programs.adding import NewProgram, add_program
@@ -44,6 +45,7 @@ from getstep_server.runtime.start import StartCondition
 from getstep_server.storage.contest_state import games_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.text import pluralize, shell_command
+from getstep_server.tournament.best_score import BestScore
 from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.duel_score import DuelScore, copied_pairs
 
@@ -81,6 +83,11 @@ between H0 (A is --elo0 Elo stronger than B) and H1 (A is --elo1 Elo stronger).
 The closer the two values are, the more pairs it takes: about 130 for 0 and {DEFAULTS["elo1"]:g},
 and four times as many for half of that distance.
 
+With --best there may be more than two bots. In each round every two of those
+that are left play a pair. A bot is eliminated when a test finds another one
+--elo1 Elo stronger rather than weaker. A bot that is so much stronger than
+each other one is eliminated with a probability of at most --alpha.
+
 With --watch the terminal shows the matches on a board, one at a time. The bots
 do not wait for it; Ctrl-C then skips the matches that are not shown yet. In a
 pipe there is no board.
@@ -101,6 +108,7 @@ examples:
   getstep-server duel my_bot.py greedy --game hop --sprt
   getstep-server duel my_bot.cpp "java -cp . MyBot" --game hop
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
+  getstep-server duel a.py b.py c.py d.py --best --game hop
   getstep-server duel my_bot.py greedy --game hop --watch 500
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
   getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
@@ -116,6 +124,7 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.description = _DUEL
     parser.add_argument("bots", action="append", metavar="A", help="a bot's file, or the name of a sample bot")
     parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
+    parser.add_argument("others", nargs="*", metavar="C", help="with --best: more bots")
     parser.add_argument("--game", help="the game (default: the only one that a bot plays, else hop)")
     both = f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}"
     for flag, name, text in (
@@ -142,6 +151,8 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
         f" with --watch {PAIRS_WATCHED})",
     )
     parser.add_argument("--sprt", action="store_true", help="stop as soon as the test reaches a verdict")
+    best = "find the best of several bots: eliminate one as soon as a test finds it weaker than another"
+    parser.add_argument("--best", action="store_true", help=best)
     for name, meaning in MEANINGS.items():
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {DEFAULTS[name]:g})")
     parser.add_argument(
@@ -222,7 +233,15 @@ def _at_once(args: argparse.Namespace) -> int:
 def _pair(args: argparse.Namespace) -> list[Bot]:
     own, both = (args.convention_a, args.convention_b), _convention(args)
     find = partial(find_bot, say=console().print) if args.dask is None else find_program
-    return [find(text, one or both) for text, one in zip(args.bots, own, strict=True)]
+    for letter, name in zip("ab", own, strict=True):
+        if args.best and name is not None:
+            raise UsageError(
+                f"--as-{letter} {name}: with --best all programs talk in the same way; give --as {name}"
+            )
+    if args.others and not args.best:
+        raise UsageError(f"{len(args.bots + args.others)} bots; give --best to find the best of them")
+    two = [find(text, one or both) for text, one in zip(args.bots, own, strict=True)]
+    return [*two, *(find(text, both) for text in args.others)]
 
 
 def _convention(args: argparse.Namespace) -> str | None:
@@ -241,7 +260,8 @@ def _game(args: argparse.Namespace) -> str:
     if name is not None and (plays := CONVENTIONS[name].game) is not None:
         return plays
     return next(
-        (game for text in args.bots if (game := only_game(text)) and not Path(text).is_file()), DEFAULT_GAME
+        (game for text in [*args.bots, *args.others] if (game := only_game(text)) and not Path(text).is_file()),
+        DEFAULT_GAME,
     )
 
 
@@ -254,15 +274,25 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
     """Return the event's table of contest.toml."""
     if args.watch is not None and not WATCH_MS[0] <= args.watch <= WATCH_MS[1]:
         raise UsageError(f"--watch {args.watch}, expected {WATCH_MS[0]} to {WATCH_MS[1]} milliseconds a turn")
-    most = MOST_PAIRS if args.sprt else PAIRS if args.watch is None else PAIRS_WATCHED
+    most = MOST_PAIRS if args.sprt or args.best else PAIRS if args.watch is None else PAIRS_WATCHED
     settings = {"pairs": most if args.pairs is None else args.pairs}
     event: dict[str, Any] = {"game": _game(args), "options": dict(map(_option, args.option))}
     times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
-    return {**event, **times, "settings": {**settings, **_test(args)}}
+    return {**event, **times, **_format(args), "settings": {**settings, **_test(args)}}
+
+
+def _format(args: argparse.Namespace) -> dict[str, str]:
+    return {"format": "best"} if args.best else {}
 
 
 def _test(args: argparse.Namespace) -> dict[str, float]:
     given = {name: value for name in DEFAULTS if (value := getattr(args, name)) is not None}
+    if args.best:
+        if args.sprt:
+            raise UsageError("--sprt compares two bots, and --best has tests of its own; leave out one of them")
+        if other := next((name for name in ("elo0", "beta") if name in given), None):
+            raise UsageError(f"--{other}: --best needs only --elo1, the difference that matters, and --alpha")
+        return {new: given[name] for name, new in (("elo1", "elo"), ("alpha", "alpha")) if name in given}
     if given and not args.sprt:
         name, value = next(iter(given.items()))
         raise UsageError(f"--{name} {value:g}: there is no test without --sprt; give --sprt as well")
@@ -331,10 +361,8 @@ async def run_on_cluster(contest: Contest, bus: Bus, make_cluster: MakeCluster) 
     score, decided = score_of(contest), trio.Event()
 
     def note(event: Event) -> None:
-        if isinstance(event, MatchEnded) and score.take(event.result):
-            test = score.test()
-            if test is not None and test.verdict is not None:
-                decided.set()
+        if isinstance(event, MatchEnded) and score.take(event.result) and score.is_decided:
+            decided.set()
 
     bus.subscribe(note, [MatchEnded])
     outcome = await run_contest(contest, bus, StartCondition(now=True), make_cluster, decided)
@@ -393,7 +421,7 @@ def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
     """Raise an error if the bots cannot play this duel.
 
     Args:
-        bots: both.
+        bots: all of them.
         game: of the duel.
         at_once: the number of pairs with processes that share the folder of their bot.
 
@@ -410,7 +438,7 @@ def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
             folders += [bot.file.parent] * at_once
     shared = next((folder for folder in folders if folders.count(folder) > 1), None)
     if shared is not None:
-        why = "with --at-once, several" if at_once > 1 else "both"
+        why = "with --at-once, several" if at_once > 1 else "both" if len(bots) == 2 else "several"
         raise UsageError(f"{shared}: {why} programs would talk through the same file here; use several folders")
 
 
@@ -423,12 +451,12 @@ def duel_contest(
     at_once: int = 1,
     seed: int,
 ) -> tuple[Contest, Bots]:
-    """Make a contest folder for two bots, on a free port of the loopback interface.
+    """Make a contest folder for the bots of a duel, on a free port of the loopback interface.
 
     Args:
         folder: the new folder.
-        pair: the bots; both may be the same.
-        event: the event's table of contest.toml, without its format.
+        pair: the bots, two unless the format says otherwise; they may be the same.
+        event: the event's table of contest.toml; without a format it is ``match``.
         programs: the table ``[programs]``, if a cluster plays with the bots. None: they are processes of this
             machine, two for each match.
         at_once: the number of pairs played at the same time.
@@ -440,11 +468,12 @@ def duel_contest(
     Raises:
         UsageError: a setting is not valid, or there is a contest already.
     """
-    one, other = (bot.file.stem for bot in pair)
-    names = (one, other if other != one else f"{other} (2)")
+    stems = [bot.file.stem for bot in pair]
+    earlier = [stems[:place].count(stem) for place, stem in enumerate(stems)]
+    names = [f"{stem} ({count + 1})" if count else stem for stem, count in zip(stems, earlier, strict=True)]
     tables = {
         "contest": {"name": " – ".join(names), "seed": seed},
-        "event": [{**event, "format": "match", "settings": {**event["settings"], "at_once": at_once}}],
+        "event": [{"format": "match", **event, "settings": {**event["settings"], "at_once": at_once}}],
         "server": {"host": "127.0.0.1", "port": 0},
     }
     most = MAX_SEATS // 2 if programs is None else MOST_AT_ONCE
@@ -457,13 +486,17 @@ def duel_contest(
     return load_contest(folder), {team.id: bot for team, bot in zip(added, pair, strict=True)}
 
 
-def score_of(contest: Contest) -> DuelScore:
-    """Return the score of the two bots from the matches on record."""
-    one, other = contest.teams.values()
+def score_of(contest: Contest) -> DuelScore | BestScore:
+    """Return the score of the bots from the matches on record."""
     options = contest.events[0].format.options
-    if not isinstance(options, DuelOptions):
-        raise TypeError(f"the format of {contest.events[0]!r}, expected a match")
-    score = DuelScore(options, (one.id, one.name), other.name)
+    score: DuelScore | BestScore
+    if isinstance(options, DuelOptions):
+        one, other = contest.teams.values()
+        score = DuelScore(options, (one.id, one.name), other.name)
+    elif isinstance(options, BestOptions):
+        score = BestScore(options, {team.id: team.name for team in contest.teams.values()})
+    else:
+        raise TypeError(f"the format of {contest.events[0]!r}, expected a match or a search for the best")
     for result in tournament_of(contest).results:
         score.take(result)
     return score
@@ -486,7 +519,7 @@ class DuelProgress(ProgressView):
         self._line_of_score = self._score.line()
 
     def describe(self, event: Event) -> str | None:
-        """Return the score for a match that completes a pair, and nothing for other matches."""
+        """Return the score for a match that completes a pair (of a search: a round), and nothing for others."""
         line = super().describe(event)
         if not isinstance(event, MatchEnded):
             return line
@@ -500,8 +533,8 @@ class DuelProgress(ProgressView):
         return ""
 
     def bar(self) -> RenderableType:
-        """Return the most pairs that may be played, in place of a bar."""
-        return Text(f"at most {pluralize(self._score.options.pairs, 'pair')}")
+        """Return the most that may be played, in place of a bar."""
+        return Text(self._score.most)
 
     def table(self, tables: Tables, lines: int) -> list[RenderableType]:  # noqa: ARG002 - the score is one line
         return [Text(self._line_of_score)]
@@ -511,10 +544,13 @@ def outcome_lines(contest: Contest) -> list[str]:
     """Return the lines to print after a duel has ended or was stopped."""
     score = score_of(contest)
     lines = [score.line(), score.verdict()]
+    if isinstance(score, BestScore):
+        lines += score.eliminated()
     warning = copied_pairs(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:
         lines.append(f"! {warning}")
-    lines += _sides_and_tags(contest)
+    if isinstance(score, DuelScore):
+        lines += _sides_and_tags(contest)
     return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
 
 
@@ -528,7 +564,7 @@ def _sides_and_tags(contest: Contest) -> list[str]:
     return [f"{what}: {text}" for event in events for what, text in event.facts]
 
 
-def _faults(contest: Contest, score: DuelScore, team: Team) -> list[str]:
+def _faults(contest: Contest, score: DuelScore | BestScore, team: Team) -> list[str]:
     """Return how a team's bot came to make faults: the end of what it printed, or of a program its first fault."""
     count = score.faults[team.id]
     if not count:

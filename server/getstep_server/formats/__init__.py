@@ -19,6 +19,7 @@ _CLASSES = {
     "knockout": ("knockout", "Knockout"),
     "ladder": ("ladder", "Ladder"),
     "match": ("duel", "Duel"),  # its name in contest.toml and in records is older than the word of the command
+    "best": ("best", "Best"),
     "arena": ("arena", "Arena"),
 }
 """By the name that a format has in contest.toml: its module and its class."""

@@ -86,7 +86,7 @@ class Duel(Format[DuelOptions]):
         match = games[0].pairing.teams if games else tuple(teams[:2])
         if len(match) < 2 or not set(match) <= set(teams):
             return []
-        pairs = _pairs(games)
+        pairs = pairs_of(games)
         being_played = sum(any(game.open for game in pair) for pair in pairs)
         valid = [pair for pair in pairs if not any(game.cancelled for game in pair)]
         count = min(self.options.at_once - being_played, self.options.pairs - len(valid))
@@ -106,15 +106,15 @@ class Duel(Format[DuelOptions]):
         """Count the matches of all further pairs; 0 if a test may have a verdict after any of them."""
         if self.options.elo1 is not None or len(teams) < 2:
             return 0
-        valid = sum(not any(game.cancelled for game in pair) for pair in _pairs(games))
+        valid = sum(not any(game.cancelled for game in pair) for pair in pairs_of(games))
         return 2 * max(0, self.options.pairs - valid)
 
     def _decided(self, pairs: Iterable[Sequence[Played]], team: int) -> bool:
-        test = self.options.test(_outcomes(pair, team) for pair in pairs)
+        test = self.options.test(pair_outcomes(pair, team) for pair in pairs)
         return test is not None and test.verdict is not None
 
 
-def _pairs(games: Sequence[Played]) -> list[list[Played]]:
+def pairs_of(games: Sequence[Played]) -> list[list[Played]]:
     """Return the matches of each pair, in the order of the pairs' numbers."""
     pairs: dict[int, list[Played]] = {}
     for game in games:
@@ -122,9 +122,9 @@ def _pairs(games: Sequence[Played]) -> list[list[Played]]:
     return list(pairs.values())
 
 
-def _outcomes(pair: Sequence[Played], team: int) -> PairOutcomes | None:
-    """Return the outcomes of ``team`` in both matches; None unless both are over."""
-    if any(game.open for game in pair):
+def pair_outcomes(pair: Sequence[Played], team: int) -> PairOutcomes | None:
+    """Return the outcomes of ``team`` in both matches; None unless both are over and count."""
+    if not all(game.counts for game in pair):
         return None
     one, other = (_outcome(game, team) for game in pair)
     return one, other

@@ -5,6 +5,7 @@ The same records always give the same answer. It must not know clocks, sockets, 
 """
 
 __all__ = [
+    "best_score",
     "combined",
     "crosstable",
     "duel_score",

@@ -54,6 +54,16 @@ class DuelScore:
         return True
 
     @property
+    def is_decided(self) -> bool:
+        """True if the sequential test has its verdict."""
+        return self._test is not None and self._test.verdict is not None
+
+    @property
+    def most(self) -> str:
+        """The most that may be played, in words."""
+        return f"at most {pluralize(self.options.pairs, 'pair')}"
+
+    @property
     def over(self) -> list[PairOutcomes]:
         return list(self._over.values())
 
