@@ -88,6 +88,7 @@ def strengths(case: str, bots: int) -> tuple[float, ...]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.best", description=__doc__)
     parser.add_argument("--searches", type=int, default=10_000, metavar="N", help="of each kind (10,000)")
+    parser.add_argument("--bots", type=int, nargs="+", default=BOTS, metavar="N", help="in a search (3 4 8)")
     parser.add_argument(
         "--processes", type=int, default=min(2, os.cpu_count() or 1), metavar="N", help="at once (2)"
     )
