@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +15,8 @@ import trio
 
 from getstep.wire import End, Start
 from getstep_server.config.contest import Contest
-from getstep_server.config.names import UnknownTeam, find_team
+from getstep_server.config.names import UnknownTeam, event_named, find_team
+from getstep_server.errors import UsageError
 from getstep_server.events import FriendlyStarted, MatchEnded
 from getstep_server.records.challenge import record_of_challenge
 from getstep_server.records.reasons import DecisionKind
@@ -318,3 +320,17 @@ def test_a_team_is_found_by_the_beginning_of_a_word_of_its_name(named: Contest) 
     for text in ("Ada", "ace", " ", ""):
         with pytest.raises(UnknownTeam):
             find_team(named, text)
+
+
+def test_an_event_is_found_by_the_beginning_of_its_title(tmp_path: Path) -> None:
+    chosen = [("longest_path", None), ("linkage", None), ("hop", "Light"), ("hop", "Hopscotch")]
+    tables = [{"game": game, **({} if name is None else {"name": name})} for game, name in chosen]
+    contest = make_contest(tmp_path, 2, *tables)
+    found = {"linkage": 2, "Longest Path": 1, "longest": 1, "PATH": 1, "lin": 2, "light": 3, "hop": 4}
+    assert {text: event_named(contest, text).number for text in found} == found
+    for text, problem in (
+        ("li", ": 2 events have such a name: linkage, Light; give the whole name"),
+        ("ath", ", expected one of: longest_path, linkage, Light, Hopscotch"),
+    ):
+        with pytest.raises(UsageError, match=re.escape(f"--event {text!r}{problem}")):
+            event_named(contest, text)

@@ -66,12 +66,12 @@ def test_a_program_is_built_tried_and_stored(tmp_path: Path) -> None:
     version = add(contest, "bot.py", PROGRAMS["prodrive"], ticks)
     assert (version.number, version.convention, version.language) == (1, "prodrive", "Python")
     assert version.command == ("python", "./bot.py")
-    assert version.trial.startswith("longest_path: ")
+    assert version.trial.startswith("Longest Path: ")
     assert version.trial.count(",") == 1  # both colours
     assert (version.files / "bot.py").read_text() == (version.source / "bot.py").read_text() == PROGRAMS["prodrive"]
     assert ProgramStore(tmp_path).current(1) == version
     assert ticks[0] == "building it (Python)"
-    assert "trial game 1 of longest_path: move 9" in ticks
+    assert "trial game 1 of Longest Path: move 9" in ticks
     assert ticks[-1] == "storing it"
 
 
@@ -90,7 +90,7 @@ def test_a_bot_that_gives_up_a_game_that_it_does_not_play_is_taken(tmp_path: Pat
     text = "import getstep\n\n@getstep.plays('hop')\ndef get_step(board, is_black):\n    return None\n"
     version = add(contest_of(tmp_path, "longest_path"), "bot.py", text)
     gives_up = "given up: this bot plays hop; the match is longest_path. It gives up this match, and plays the next"
-    assert version.trial.startswith(f"longest_path: {gives_up}")
+    assert version.trial.startswith(f"Longest Path: {gives_up}")
 
 
 def test_a_built_program_is_kept_without_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_mistake_of_syntax_is_told_with_its_line(tmp_path: Path) -> None:
 
 def test_an_exception_is_told_with_its_traceback_and_the_board(tmp_path: Path) -> None:
     lines = told(tmp_path, "hop", "bot.py", "def get_step(board, is_black):\n    return board['a']\n")
-    where = "tried by the convention getstep: in a trial game of hop, as the first player, at move 1: "
+    where = "tried by the convention getstep: in a trial game of Hop, as the first player, at move 1: "
     assert lines[0].startswith(f"{where}TypeError: list indices")
     assert "    return board['a']" in "\n".join(lines)
     assert [line for line in lines if line.startswith("   0   B")]
@@ -257,7 +257,7 @@ def test_trial_games_take_bounded_time(tmp_path: Path, monkeypatch: pytest.Monke
     contest, ticks = contest_of(tmp_path, "longest_path"), Ticks()
     ticks.seconds = 30.0
     version = add(contest, "bot.py", PROGRAMS["prodrive"], ticks)
-    assert version.trial == "longest_path: not over after 120 s, without a fault"
+    assert version.trial == "Longest Path: not over after 120 s, without a fault"
     ticks.seconds = 21 / 120
     assert add(contest, "bot.py", PROGRAMS["prodrive"], ticks).trial.count(",") == 0
 
@@ -511,7 +511,7 @@ def test_an_interrupted_add_leaves_nothing(tmp_path: Path) -> None:
             if text.startswith(self.at):
                 raise KeyboardInterrupt
 
-    for at in ("building", "trial game 1 of longest_path: move 5"):
+    for at in ("building", "trial game 1 of Longest Path: move 5"):
         with pytest.raises(KeyboardInterrupt):
             add(contest, "bot.py", PROGRAMS["prodrive"], Interrupt(at))
         home = tmp_path / "programs" / "1"

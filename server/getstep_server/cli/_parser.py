@@ -112,3 +112,8 @@ class Intermixed(Command):
 def folder_argument(parser: argparse.ArgumentParser) -> None:
     """Add the positional argument CONTEST."""
     parser.add_argument("contest", type=Path, metavar="CONTEST", help="the contest's folder")
+
+
+def event_option(parser: argparse._ActionsContainer, effect: str) -> None:
+    """Add the option ``--event``, whose text `config.names.event_named` understands."""
+    parser.add_argument("--event", metavar="NAME", help=f"{effect}: its name or title, or how that begins")

@@ -24,6 +24,7 @@ from ._parser import (
     Intermixed,
     add_command,
     add_hidden,
+    event_option,
     folder_argument,
     help_by_default,
 )
@@ -96,7 +97,7 @@ def add_team_decisions(actions: Commands[argparse.ArgumentParser]) -> None:
         parser = add_command(actions, kind, request.summary, f"{request.text}{_BOTH}\n\n{example}\n")
         folder_argument(parser)
         parser.add_argument("team", metavar="TEAM", help="the team's id or name")
-        parser.add_argument("--event", metavar="NAME", help="in this event only (default: in all events)")
+        event_option(parser, "in one event instead of all")
         add_ruling_options(parser)
         parser.set_defaults(command=_decide_team, request=request)
 

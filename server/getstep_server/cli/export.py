@@ -19,7 +19,7 @@ from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars, pluralize
 from getstep_server.tournament.tournament import Tournament
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, event_option, folder_argument
 from ._shared import readable_tournament, records_of, say_host_notes
 
 GRADE_FORMATS = ("moodle", "gradescope", "excel")
@@ -90,7 +90,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--ratings", action="store_const", dest="what", const="ratings", help=ratings)
     grades = "a grade for each team; of several events those of the combined table, unless --event names one"
     what.add_argument("--grades", action="store_const", dest="what", const="grades", help=grades)
-    parser.add_argument("--event", metavar="NAME", help="the event, if the contest has several")
+    event_option(parser, "the event, if there are several")
     formats = (*WRITERS, *GRADE_FORMATS)
     shown = f"the format of the output: {', '.join(formats)} (default: jsonl)"
     parser.add_argument("--format", choices=formats, default="jsonl", metavar="FORMAT", help=shown)

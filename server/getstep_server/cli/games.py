@@ -16,7 +16,7 @@ from getstep_server.storage.recovery import left_running
 from getstep_server.text import shell_command
 from getstep_server.tournament.tournament import Tournament
 
-from ._parser import EXIT_OK, Commands, add_command, add_option, folder_argument
+from ._parser import EXIT_OK, Commands, add_command, add_option, event_option, folder_argument
 from ._shared import on_record, print_table
 
 EVENT_CELLS = 14
@@ -48,7 +48,7 @@ def add_match_list(actions: Commands[argparse.ArgumentParser]) -> argparse.Argum
     """Add ``list`` to the actions of ``matches``, and return its parser."""
     parser = add_command(actions, "list", "show the matches with their numbers", _LIST)
     folder_argument(parser)
-    parser.add_argument("--event", metavar="NAME", help="list the matches of this event only")
+    event_option(parser, "list the matches of one event")
     parser.add_argument("--team", metavar="TEAM", help="list the matches of this team only; its id or name")
     unfinished = "list open and running matches only"
     add_option(parser, "--unfinished", formerly="--open", action="store_true", help=unfinished)

@@ -6,7 +6,7 @@ import argparse
 
 from getstep_server.decisions.requests import Pause, Resume
 
-from ._parser import folder_argument
+from ._parser import event_option, folder_argument
 from .decisions import add_ruling_options, decide
 
 _LABELS = {"match": "--match"}
@@ -48,7 +48,7 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
     folder_argument(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--match", type=int, metavar="MATCH", help="only the match with this number")
-    what.add_argument("--event", metavar="NAME", help="only this event")
+    event_option(what, "only one event")
 
 
 def _pause(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 
 from getstep_server.reports.ratings_table import ratings_table
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, event_option, folder_argument
 from ._shared import contest_with_teams, on_record, print_event_tables
 
 _RATINGS = """\
@@ -29,7 +29,7 @@ examples:
 def add_ratings(parser: argparse.ArgumentParser) -> None:
     parser.description = _RATINGS
     folder_argument(parser)
-    parser.add_argument("--event", metavar="NAME", help="show the ratings of this event only")
+    event_option(parser, "show the ratings of one event")
     parser.set_defaults(command=_ratings)
 
 

@@ -10,7 +10,7 @@ from getstep_server.config.names import event_named
 from getstep_server.reports.tables import all_tables, standings_table
 from getstep_server.text import pluralize
 
-from ._parser import EXIT_OK, folder_argument
+from ._parser import EXIT_OK, event_option, folder_argument
 from ._shared import contest_with_teams, on_record, pipe_width, print_event_tables, print_table
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ of them is a column.
 
 examples:
   getstep-server standings autumn
-  getstep-server standings autumn --event linkage
+  getstep-server standings autumn --event longest   # "Longest Path"
 """
 
 
 def add_standings(parser: argparse.ArgumentParser) -> None:
     parser.description = _STANDINGS
     folder_argument(parser)
-    parser.add_argument("--event", metavar="NAME", help="show the table of this event only")
+    event_option(parser, "show the table of one event")
     parser.set_defaults(command=_standings)
 
 
@@ -72,7 +72,7 @@ examples:
 def add_crosstable(parser: argparse.ArgumentParser) -> None:
     parser.description = _CROSSTABLE
     folder_argument(parser)
-    parser.add_argument("--event", metavar="NAME", help="show the crosstable of this event only")
+    event_option(parser, "show the crosstable of one event")
     parser.set_defaults(command=_crosstable)
 
 

@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from getstep.wire import MAX_TEAM
 from getstep_server.errors import UsageError
 from getstep_server.text import join_limited, name_key, shell_command
 
 from .contest import Contest
-from .event import ContestEvent
+from .event import ContestEvent, game_heading
 
 NAMES_CELLS = 200
 """Terminal cells for the names that a text may mean."""
 
 
-def event_named(contest: Contest, name: str, what: str = "--event") -> ContestEvent:
-    """Return the event with this name; ``what`` is the option or parameter that has it, for messages.
+def event_named(contest: Contest, text: str, what: str = "--event") -> ContestEvent:
+    """Return the event that ``text`` names.
+
+    An event has a name and a title, and so has its game. The beginning of a name or title, or of a word in it, is
+    enough if no other event has it: "path" finds "Longest Path".
+
+    Args:
+        contest: the contest.
+        text: what was typed.
+        what: the option or parameter that has ``text``, for messages.
 
     Raises:
-        UsageError: no event has this name.
+        UsageError: no event is meant, or several may be.
     """
     by_name = {event.name: event for event in contest.events}
-    if name not in by_name:
-        raise UsageError(f"{what} {name!r}, expected one of: {', '.join(by_name)}")
-    return by_name[name]
+    if text in by_name:
+        return by_name[text]
+    own = [(spelling, event.number) for event in contest.events for spelling in (event.name, event.heading)]
+    games = [
+        (spelling, event.number)
+        for event in contest.events
+        for spelling in (event.game.name, game_heading(event.game))
+    ]
+    found = _meant(text, own) or _meant(text, games)
+    if len(found) == 1:
+        return contest.event(found[0])
+    if not found:
+        raise UsageError(f"{what} {text!r:.80}, expected one of: {', '.join(by_name)}")
+    each = join_limited([contest.event(number).name for number in found], ", ", NAMES_CELLS)
+    raise UsageError(f"{what} {text!r:.80}: {len(found)} events have such a name: {each}; give the whole name")
 
 
 def team_named(contest: Contest, text: str, what: str) -> int:
@@ -71,22 +93,22 @@ def find_team(contest: Contest, text: str) -> int:
         return named
     if number is not None:
         return number
-    found = _meant(text, list(by_name))
+    found = _meant(text, list(by_name.items()))
     if len(found) == 1:
-        return by_name[found[0]]
+        return found[0]
     if not found:
         raise UnknownTeam(f"{text!r:.80}: no team has this name")
-    each = join_limited([f"{name} ({by_name[name]})" for name in found], ", ", NAMES_CELLS)
+    each = join_limited([f"{contest.team_name(team)} ({team})" for team in found], ", ", NAMES_CELLS)
     raise UnknownTeam(f"{text!r:.80}: {len(found)} teams have such a name: {each}; give the id")
 
 
-def _meant(text: str, names: list[str]) -> list[str]:
-    """Return the names that ``text`` is, in any case; else those of which it begins the whole or a word."""
+def _meant(text: str, named: Sequence[tuple[str, int]]) -> list[int]:
+    """Return the numbers whose name ``text`` is, in any case; else those where it begins the whole or a word."""
     wanted = _typed(text).strip()
     if not wanted:
         return []
-    same = [name for name in names if _typed(name) == wanted]
-    return same or [name for name in names if f" {_typed(name)}".find(f" {wanted}") >= 0]
+    same = [number for name, number in named if _typed(name) == wanted]
+    return list(dict.fromkeys(same or [number for name, number in named if f" {wanted}" in f" {_typed(name)}"]))
 
 
 def _typed(name: str) -> str:

@@ -21,6 +21,7 @@ from getstep.local_matches.series import entrant
 from getstep.referee import EndCode, FaultCode
 from getstep.turn import Turn, as_move
 from getstep_engines import Game, TimeControl
+from getstep_server.config.event import game_heading
 from getstep_server.errors import ProgramRefused
 from getstep_server.limits import TRIAL_SECOND_SECONDS, TRIAL_SECONDS
 from getstep_server.sandbox import NotExecutableError, SandboxError
@@ -96,7 +97,7 @@ class _Trial:
         self._series.control = game.control
 
     def play(self) -> str:
-        """Return the results, such as ``hop: won, lost``."""
+        """Return the results, such as ``Longest Path: won, lost``."""
         results: list[str] = []
         began = time.monotonic()
         try:
@@ -106,14 +107,14 @@ class _Trial:
                     results.append(self._play_one(number))
         except _TimeIsUp:
             results.append(f"not over after {TRIAL_SECONDS:g} s, without a fault")
-        return f"{self._series.game.name}: {', '.join(results)}"
+        return f"{game_heading(self._series.game)}: {', '.join(results)}"
 
     def _play_one(self, number: int) -> str:
         match = self._series.match(number, ("the program", _HOUSE_BOT))
         other = entrant(_HOUSE_BOT).start(str(number))
         try:
             with ProgramSession(self._job, number, match.bot) as program:
-                self._tick(f"trial game {number} of {match.game.name}: starting the program")
+                self._tick(f"trial game {number} of {game_heading(match.game)}: starting the program")
                 asked = _Asked(program, number, self._until)
                 if not program.prepare(self._startup_seconds):
                     raise ProgramRefused(f"it does not start: {asked.failure(match)}")
@@ -127,7 +128,7 @@ class _Trial:
         return match.result
 
     def _on_turn(self, match: PlayedMatch, turn: PlayedTurn) -> None:
-        self._tick(f"trial game {match.number} of {match.game.name}: move {turn.number}")
+        self._tick(f"trial game {match.number} of {game_heading(match.game)}: move {turn.number}")
         # To give up is no fault: a bot of one game does so in a contest that has others, too.
         if turn.player == match.bot and turn.kind in ("fault", "end") and turn.code != EndCode.RESIGNED:
             raise _Fault(match, turn)
@@ -168,9 +169,9 @@ class _Asked(Opponent):
 
 def _fault_lines(match: PlayedMatch, turn: PlayedTurn, *, is_file: bool) -> list[str]:
     """Return what happened; ``is_file`` is True for a Python file with ``get_step``."""
-    colour = "first" if match.bot == 0 else "second"
+    game, colour = game_heading(match.game), "first" if match.bot == 0 else "second"
     trace = turn.problem.strip().splitlines()
-    lines = [f"in a trial game of {match.game.name}, as the {colour} player, at move {turn.number}: {turn.reason}"]
+    lines = [f"in a trial game of {game}, as the {colour} player, at move {turn.number}: {turn.reason}"]
     if turn.code == FaultCode.RAISED and is_file and len(trace) > 1:
         lines += [f"  {line}" for line in trace[-_MOST_LINES:]]
     elif tried := tried_text(turn):

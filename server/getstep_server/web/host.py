@@ -355,7 +355,7 @@ class HostConsole:
             parts=self._parts(session.word),
             forms={heading: [_form(kind) for kind in kinds] for heading, kinds in KINDS.items()},
             names=[team.name for team in tournament.contest.teams.values()],
-            contest_events=[event.name for event in tournament.contest.events],
+            contest_events=tournament.contest.events,
             files=FILES,
             grade_formats=GRADE_FORMATS,
         )
@@ -412,8 +412,9 @@ class HostConsole:
         pauses = []
         for one in whole.pauses.decisions:
             if one.match is None:
-                event = None if one.event is None else whole.contest.event(one.event).name
-                pauses.append((event or "the contest", one.why, {} if event is None else {"event": event}))
+                event = None if one.event is None else whole.contest.event(one.event)
+                what = "the contest" if event is None else event.heading
+                pauses.append((what, one.why, {} if event is None else {"event": event.name}))
             elif one.match not in running:
                 pauses.append((f"#{one.match}", one.why, {"match": str(one.match)}))
         return Seen(
