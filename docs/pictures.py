@@ -4,10 +4,13 @@ It plays a real contest, a demo and some practice on terminals of their own, and
 pictures are what people see. Times and results differ from one drawing to the next. Linux or macOS; 2 minutes.
 ``python docs/pictures.py demo practice`` draws some of them. ``sizes`` is a drawing: what runs where.
 ``python docs/pictures.py games`` draws an analysed replay of each game into the current folder, as a check by eye.
+``python docs/pictures.py compare REV`` draws pages of an older revision beside those of this tree into the current
+folder, for reviewers of a change; ``compare REV match-laptop play-phone`` draws only these views.
 """
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import os
 import pty
@@ -22,7 +25,8 @@ import termios
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -34,6 +38,7 @@ from rich.text import Text
 from getstep_engines import GAMES
 
 PICTURES = Path(__file__).with_name("pictures")
+ROOT = PICTURES.parents[1]
 WIDTH, HEIGHT = 84, 25
 TEAMS = ("Ada", "Blaise", "Charles", "Dorothy", "Edsger", "Frances", "Grace", "Hedy")
 SHOWN_AT = 0.6
@@ -233,7 +238,7 @@ def draw_games(folder: Path) -> None:
     (folder / "plans.py").write_text(NOTING, encoding="utf-8")
     othello = folder / "othello"
     install = ["pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(othello)]
-    subprocess.run([sys.executable, "-m", *install, str(PICTURES.parents[1] / "examples" / "othello")], check=True)
+    subprocess.run([sys.executable, "-m", *install, str(ROOT / "examples" / "othello")], check=True)
     environment = {**os.environ, "PYTHONPATH": str(othello)}
     with browser() as shot:
         for game in (*GAMES, "othello"):
@@ -326,6 +331,125 @@ DRAWN: dict[str, Callable[[Path], None]] = {
 """The pictures of the documents."""
 
 
+# --- pages of two revisions -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class View:
+    """A page of a contest of `CONTESTS`, in a window of this size. On the page to play, ``game`` is begun first."""
+
+    contest: str
+    path: str
+    size: tuple[int, int]
+    dark: bool = False
+    game: str = ""
+
+
+LONG_NAME = "A team whose name has just as many letters as a name may have ..."[:64]
+NAMES = ("Ada", LONG_NAME, "B", *(f"Team {number}" for number in range(4, 41)))
+CONTESTS: dict[str, dict[str, Any]] = {
+    "five": {"events": [{"game": game} for game in GAMES], "names": NAMES, "most": 800},
+    "two": {"events": [{"game": "hop"}], "names": [LONG_NAME, "X" * 64], "most": 1, "moves": 40},
+    "knockout": {"events": [{"game": "linkage", "format": "knockout"}], "names": NAMES, "most": 26},
+    "absent": {"events": [{"game": "hop"}], "names": NAMES, "most": 400, "absent": range(32, 41)},
+}
+"""What `tests.support.random_results.make_up` makes."""
+
+LARGE, SMALL, PHONE = (1920, 1080), (1366, 768), (360, 740)
+VIEWS = {
+    "overview-large": View("five", "/", LARGE),
+    "overview-laptop": View("five", "/", SMALL),
+    "event-phone": View("five", "/event/1", PHONE),
+    "match-laptop": View("two", "/match/{running}", SMALL),
+    "replay-laptop": View("two", "/match/1", SMALL),
+    "wall-large": View("knockout", "/wall", LARGE, dark=True),
+    "wall-phone": View("knockout", "/wall", PHONE, dark=True),
+    "bracket-phone": View("knockout", "/event/1", PHONE),
+    "absent-laptop": View("absent", "/", (1366, 2300)),
+    "play-phone": View("two", "/play", PHONE, game="linkage"),
+}
+"""Views in which an unwise layout shows first: long names, many teams and events, small and large screens."""
+
+SIDE_BY_SIDE = """\
+<style>
+body {{ display: inline-flex; gap: 24px; margin: 24px; font: 20px system-ui, sans-serif; background: #8b949e; }}
+figure {{ margin: 0; }}
+img {{ display: block; margin-top: 8px; }}
+</style>
+{figures}
+"""
+
+
+def compare(revision: str, *chosen: str) -> None:
+    """Draw views of an older revision beside those of this tree, one PNG for each.
+
+    This tree makes the contests. The pages of both run in this environment: a package that only the older revision
+    needs has to be installed.
+    """
+    views = {name: VIEWS[name] for name in chosen or VIEWS}
+    with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
+        older = Path(made, "older")
+        git = ("git", "-C", str(ROOT), "worktree")
+        subprocess.run([*git, "add", "--quiet", "--detach", str(older), revision], check=True)
+        stack.callback(subprocess.run, [*git, "remove", "--force", str(older)], check=True)
+        shot = stack.enter_context(browser())
+        for contest in dict.fromkeys(view.contest for view in views.values()):
+            with boards(Path(made, contest), contest) as running:
+                drawn = {name: view for name, view in views.items() if view.contest == contest}
+                for side, tree in enumerate((older, ROOT)):
+                    with served(Path(made, contest), tree) as url:
+                        for name, view in drawn.items():
+                            draw_view(shot, Path(made, f"{name}-{side}.png"), url, view, running)
+        for name in views:
+            pictures = [Path(made, f"{name}-{side}.png").read_bytes() for side in range(2)]
+            figures = "".join(
+                f'<figure>{what}<img src="data:image/png;base64,{base64.b64encode(png).decode()}"></figure>'
+                for what, png in zip((revision, "this tree"), pictures, strict=True)
+            )
+            page = Path(made, f"{name}.html")
+            page.write_text(SIDE_BY_SIDE.format(figures=figures), encoding="utf-8")
+            shot(Path.cwd() / f"{name}.png", page.as_uri(), (1, 1), ready="img", whole=True)
+
+
+@contextmanager
+def boards(folder: Path, contest: str) -> Iterator[int]:
+    """Make a contest of `CONTESTS`, begin up to eight matches, and yield the number of one of them."""
+    sys.path.append(str(ROOT))  # the tests make contests within a second
+    from tests.support.open_boards import open_boards
+    from tests.support.random_results import make_up
+
+    made = make_up(folder, **CONTESTS[contest])
+    with open_boards(made.folder, 8, 30) as found:
+        yield found.sheets[0].match.number
+
+
+@contextmanager
+def served(contest: Path, tree: Path) -> Iterator[str]:
+    """Serve the pages of a contest by the code of a tree, and yield their address."""
+    packages = os.pathsep.join(str(tree / folder) for folder in ("engines", "bots", "sdk", "server"))
+    address = ["--host", "127.0.0.1", "--port", free_port()]
+    command = [sys.executable, "-u", "-m", "getstep_server", "web", str(contest), *address]
+    environment = {**os.environ, "PYTHONPATH": packages}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = (re.search(r"http://\S+(?=/)", line) for line in process.stdout)
+        yield next(address[0] for address in found if address)
+        process.terminate()
+
+
+def draw_view(shot: Callable[..., None], path: Path, url: str, view: View, running: int) -> None:
+    """Draw a view of the contest that is served at ``url``; ``running`` is the number of a running match."""
+
+    def begin(page: Any) -> None:
+        form = page.locator("form[action='/play/sample']")
+        form.locator("[name=game]").select_option(view.game)
+        form.locator("button").click()
+        page.locator(".square").first.wait_for()
+
+    address = url + view.path.format(running=running)
+    shot(path, address, view.size, ready="main", dark=view.dark, begin=begin if view.game else None)
+
+
 # --- programs ---------------------------------------------------------------------------------------------------
 
 
@@ -396,18 +520,29 @@ def played(contest: Path, web_port: str) -> Iterator[Terminal]:
 
 @contextmanager
 def browser() -> Iterator[Callable[..., None]]:
-    """Yield a function that draws a page as it is in a window of the given size."""
+    """Yield a function that draws a page as it is in a window of the given size, or the whole page."""
     from playwright.sync_api import sync_playwright
 
-    def shot(name: str | Path, url: str, size: tuple[int, int], *, ready: str, dark: bool = False) -> None:
+    def shot(
+        name: str | Path,
+        url: str,
+        size: tuple[int, int],
+        *,
+        ready: str,
+        dark: bool = False,
+        begin: Callable[[Any], None] | None = None,
+        whole: bool = False,
+    ) -> None:
         page = chromium.new_page(
             viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light"
         )
         page.goto(url)
         page.locator(ready).first.wait_for()
+        if begin is not None:
+            begin(page)
         page.wait_for_timeout(1500)  # for a look: clocks run, and the boards of the page have moved
         path = name if isinstance(name, Path) else PICTURES / f"{name}.png"
-        page.screenshot(path=path)
+        page.screenshot(path=path, full_page=whole)
         page.close()
         print(path)
 
@@ -462,6 +597,9 @@ def save(name: str, frame: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["compare"]:
+        compare(*sys.argv[2:])
+        sys.exit()
     for chosen in sys.argv[1:] or DRAWN:
         with tempfile.TemporaryDirectory() as made:
             {**DRAWN, "games": draw_games}[chosen](Path(made))

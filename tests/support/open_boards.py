@@ -51,7 +51,7 @@ class OpenBoards:
                 if state.outcome is not None:
                     break
                 move = random_move(state.state, self._dice)
-                turn = {"player": state.state.to_move, "move": move, "ms": 120.0}
+                turn = {"player": state.state.to_move, "move": move, "ms": 120.0, "timed": "wake"}
                 state.apply(turn)
                 sheet.write(turn)  # with the passes that follow
                 for player in tuple(state.passes_due):

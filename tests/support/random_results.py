@@ -168,7 +168,7 @@ def _moves(match: Match, count: int) -> Iterator[bytes]:
         if state.outcome is not None:
             return
         move = random_move(state, dice)
-        yield encode({"player": state.to_move, "move": move, "ms": 120.0})
+        yield encode({"player": state.to_move, "move": move, "ms": 120.0, "timed": "wake"})
         state.play(move)
 
 
