@@ -19,6 +19,7 @@ from tests.support.random_results import make_up
 
 LONG = "A team whose name has just as many letters as a name may have ..."[:64]
 NAMES = ("Ada", LONG, "B", *(f"Team {n}" for n in range(4, 13)))
+FORTY = (*NAMES, *(f"Team {n}" for n in range(13, 41)))
 FIVE = [{"game": game} for game in ("longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage")]
 AGAIN = 10
 """The last moves of a game that are played again."""
@@ -47,8 +48,8 @@ def shown(folder: Path, boards: int = 0, moves: int = 30) -> Iterator[tuple[str,
 
 @pytest.fixture(scope="module")
 def five_events(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Twelve teams in five events, of which eight matches are being played."""
-    made = make_up(tmp_path_factory.mktemp("five") / "contest", FIVE, NAMES, most=140)
+    """Forty teams in five events, of which eight matches are being played."""
+    made = make_up(tmp_path_factory.mktemp("five") / "contest", FIVE, FORTY, most=800)
     with shown(made.folder, 8) as (url, _):
         yield url
 
@@ -141,7 +142,8 @@ def arriving(page: Any, boards: OpenBoards, move: str, ms: int | None = None) ->
 
 
 def test_a_running_match_fits_the_screen_and_can_be_heard(tmp_path: Path, visitor: Visitor) -> None:
-    made = make_up(tmp_path / "contest", [{"game": "hop", "settings": {"legs": 6}}], [LONG, "X" * 64], most=2)
+    hop = {"game": "hop", "settings": {"legs": 6}}
+    made = make_up(tmp_path / "contest", [hop], [LONG, "X" * 64], most=2, moves=40)
     with shown(made.folder, 1) as (url, boards):
         page = visitor.open(url, LAPTOP)
         audible(page)
@@ -174,6 +176,11 @@ def test_a_running_match_fits_the_screen_and_can_be_heard(tmp_path: Path, visito
             page.set_viewport_size({"width": size[0], "height": size[1]})
             assert no_sideways_scrolling(page)
             assert all(is_inside(page, ".plate", place) for place in range(2)), size
+        page.goto(f"{url}/match/1")
+        for size in SIZES:
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            expect_text(page, ".rp-count", "^40 / 40$")
+            assert all(is_inside(page, ".rp-clock", place) for place in range(2)), size
 
 
 def test_a_replay_shows_where_one_is_and_leads_others_there(tmp_path: Path, visitor: Visitor) -> None:
@@ -235,6 +242,7 @@ def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, vi
             page.set_viewport_size({"width": size[0], "height": size[1]})
             assert no_sideways_scrolling(page)
             assert page.locator(".wall-table").is_visible()
+        assert is_inside(page, ".wall-table .pairing")  # below the board of a tablet
 
         page.goto(f"{url}/event/1")
         page.locator(".bracket").wait_for()
@@ -257,8 +265,16 @@ def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, vi
 
 
 def test_the_bracket_of_forty_teams_is_not_cut_on_the_wall(tmp_path: Path, visitor: Visitor) -> None:
-    names = [*NAMES, *(f"Team {n}" for n in range(13, 41))]
-    made = make_up(tmp_path / "contest", [KNOCKOUT], names, most=26)
+    made = make_up(tmp_path / "begun", [KNOCKOUT], FORTY, most=4)
+    with shown(made.folder) as (url, _):
+        page = visitor.open(f"{url}/wall", LAPTOP)
+        expect_text(page, ".wall-table h2", "^Linkage: Last 64$")
+        # All that is played of the round, and no bye.
+        assert all(is_inside(page, ".wall-table .pairing", place) for place in range(8))
+        assert page.locator(".wall-table .pairing").count() == 8
+        assert page.locator(".wall-table .won").count() == 4
+        page.close()  # before its server ends
+    made = make_up(tmp_path / "later", [KNOCKOUT], FORTY, most=26)
     with shown(made.folder, 1) as (url, _):
         page = visitor.open(f"{url}/wall", LAPTOP)
         expect_text(page, ".wall-table h2", "^Linkage: Last 16$")

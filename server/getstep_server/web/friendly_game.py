@@ -18,7 +18,7 @@ from getstep.referee import STALLED_MISSES
 from getstep.referee.answers import answered
 from getstep.wire import End, Start, Step
 from getstep_engines import Player, TimeControl
-from getstep_server.config.event import ContestEvent
+from getstep_server.config.event import ContestEvent, game_heading
 from getstep_server.errors import BotFailed
 from getstep_server.net.seat import ProtocolViolation, Received, Seat
 
@@ -87,7 +87,7 @@ class FriendlyGame(PersonGame):
         kept: KeptGame,
     ) -> None:
         event = settings.event
-        title = f"Friendly match, {event.game.title}"
+        title = f"Friendly match, {game_heading(event.game)}"
         control = PATIENT if settings.patient else event.time_control
         if "options" not in kept.about:
             kept.note(options=event.game.draw(event.options, random.random), number=number)

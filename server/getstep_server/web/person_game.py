@@ -16,6 +16,7 @@ import trio
 from getstep import referee
 from getstep.referee import FaultCode, MatchState
 from getstep_engines import Game, Player, State, TimeControl
+from getstep_server.config.event import game_heading
 from getstep_server.errors import BotFailed
 from getstep_server.limits import PERSON_AWAY_SECONDS
 
@@ -68,7 +69,7 @@ class PersonGame(ABC):
         self._me = me
         self._its: Player = 1 if me == 0 else 0
         self._bot_name = bot
-        self._title = title or game.title
+        self._title = title or game_heading(game)
         # the lag of a person at this page is in `LAG_SECONDS`
         self._state = MatchState(game, options, control, 0.0)
         self._kept = kept or KeptGame({})

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import trio
 
 from getstep_engines import Game, Player, State, Touched
+from getstep_server.config.event import game_heading
 from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
@@ -150,7 +151,7 @@ class PracticePage:
         self._begun = True
         about = {
             "name": game.name,
-            "title": game.title,
+            "title": game_heading(game),
             "players": list(game.players),
             "teams": list(names),
             "me": me,

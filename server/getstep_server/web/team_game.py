@@ -45,6 +45,7 @@ from getstep.wire import (
 )
 from getstep_engines import GAMES, Game, IllegalMove, State
 from getstep_server.config.contest import Team
+from getstep_server.config.event import game_heading
 from getstep_server.records.record import SOFTWARE
 
 from .live import LiveMatch
@@ -243,7 +244,7 @@ class TeamGame:
         self._person.show(
             game={
                 "name": game.name,
-                "title": f"Match {start.match}, {game.title}",
+                "title": f"Match {start.match}, {game_heading(game)}",
                 "players": list(game.players),
                 "teams": list(names),
                 "me": me,

@@ -69,8 +69,9 @@ export function create(root) {
     for (const first of [Math.min(now, Math.max(0, rounds.length - 3)), now]) {
       if (rounds[first].length <= MOST_PAIRINGS && show(rounds.slice(first, Math.max(first + columns, now + 1)))) return;
     }
-    // Only this round, in two columns: the pairings that are open, some at a time.
-    const left = open < 0 ? rounds[now] : rounds[now].filter(isOpen);
+    // Only this round, in two columns, some pairings at a time: without byes, and of many only those that are open.
+    const played = rounds[now].filter((one) => !one.bye);
+    const left = open < 0 || played.length <= 2 * MOST_PAIRINGS ? played : played.filter(isOpen);
     for (let size = scrolls() ? left.length : 2 * MOST_PAIRINGS; size > 0; size -= 2) {
       const from = (turns % Math.ceil(left.length / size)) * size;
       if (show([left.slice(from, from + size)], "many")) return;
