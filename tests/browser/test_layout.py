@@ -243,6 +243,10 @@ def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, vi
             assert no_sideways_scrolling(page)
             assert page.locator(".wall-table").is_visible()
         assert is_inside(page, ".wall-table .pairing")  # below the board of a tablet
+        page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        page.reload()
+        page.locator(".wall-table .pairing").first.wait_for()
+        assert page.locator(".wall-table .bracket > li").count() == 2  # with names that can be read
 
         page.goto(f"{url}/event/1")
         page.locator(".bracket").wait_for()

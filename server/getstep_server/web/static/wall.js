@@ -66,8 +66,8 @@ export function create(root) {
       return scrolls() || parts.table.scrollHeight <= parts.table.clientHeight;
     };
     const columns = Math.max(1, Math.floor(parts.table.clientWidth / COLUMN_PX));
-    for (const first of [Math.min(now, Math.max(0, rounds.length - 3)), now]) {
-      if (rounds[first].length <= MOST_PAIRINGS && show(rounds.slice(first, Math.max(first + columns, now + 1)))) return;
+    for (const first of [Math.min(now, Math.max(0, rounds.length - Math.min(3, columns))), now]) {
+      if (rounds[first].length <= MOST_PAIRINGS && show(rounds.slice(first, first + columns))) return;
     }
     // Only this round, in two columns, some pairings at a time: without byes, and of many only those that are open.
     const played = rounds[now].filter((one) => !one.bye);
