@@ -125,4 +125,6 @@ def _files(package: str) -> Iterator[Path]:
     if source.name != "__init__.py":
         yield source
         return
-    yield from (path for path in sorted(source.parent.rglob("*")) if path.suffix != ".pyc" and path.is_file())
+    for folder, folders, names in os.walk(source.parent):  # twice as fast as `Path.rglob`
+        folders[:] = sorted(set(folders) - {"__pycache__"})
+        yield from (Path(folder, name) for name in sorted(names))

@@ -46,7 +46,7 @@ from .plots import COLOURS, WIDTH, HistoryPlot, Rated, RatingHistory, RatingsPlo
 from .programs import programs_facts, programs_table
 from .ratings_table import ratings_table
 from .tables import combined_table, name_with_status, standings_table
-from .templating import template_environment
+from .templating import escaped, template_environment
 from .text_table import Column, TextTable
 
 CROSSTABLE_TEAMS = 64
@@ -85,18 +85,26 @@ class Grid:
     hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def rows(self) -> list[tuple[tuple[Column, str, str], ...]]:
-        """The cells of each row, with their columns and addresses."""
-        columns = [
-            [(column, cell, link) for cell, link in zip(column.cells, column.links or repeat(""))]  # noqa: B905 - without links there is no end of ""
-            for column in self.columns
-        ]
-        return list(zip(*columns, strict=True))
+    def rows(self) -> list[str]:
+        """The cells of each row as HTML. The first column of names is the rows' header."""
+        header = next((column for column in self.columns if column.names), None)
+        columns = (_html_cells(column, is_header=column is header) for column in self.columns)
+        return list(map("".join, zip(*columns, strict=True)))
 
-    @property
-    def header(self) -> Column | None:
-        """The column that names the rows."""
-        return next((column for column in self.columns if column.names), None)
+
+def _html_cells(column: Column, *, is_header: bool) -> list[str]:
+    """Return the cells of a column as HTML, each different one made once."""
+    tag = 'th scope="row" class="left"' if is_header else 'td class="left"' if column.justify == "left" else "td"
+    name, end = ("<bdi>", "</bdi>") if column.names else ("", "")
+
+    def made(text: str, link: str) -> str:
+        cell = f"{name}{escaped(text)}{end}"
+        cell = f'<a href="{escaped(link)}">{cell}</a>' if link else cell
+        return f"<{tag}>{cell}</{tag[:2]}>"
+
+    cells = list(zip(column.cells, column.links or repeat("")))  # noqa: B905 - without links there is no end of ""
+    different = {cell: made(*cell) for cell in set(cells)}
+    return [different[cell] for cell in cells]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ if _before is None:
     del os.environ[_THREADS]
 
 Floats: TypeAlias = "NDArray[np.float64]"
+Integers: TypeAlias = "NDArray[np.intp]"
 Bools: TypeAlias = "NDArray[np.bool_]"
 
-__all__ = ["Bools", "Floats", "np"]
+__all__ = ["Bools", "Floats", "Integers", "np"]

@@ -22,6 +22,7 @@ probability that one team is stronger than another does not come from the rating
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -83,8 +84,8 @@ class Tally:
             raise ValueError(f"teams {self.teams!r}, expected none twice")
         self._results = np.zeros((3, len(self.teams), len(self.teams)))  # won by the first player, drawn, lost
 
-    def add(self, first: int, second: int, winner: Player | None) -> None:
-        """Count a game: ``winner`` is 0 if the first player won, 1 if the second did, None for a draw.
+    def add(self, first: int, second: int, winner: Player | None, times: int = 1) -> None:
+        """Count games: ``winner`` is 0 if the first player won, 1 if the second did, None for a draw.
 
         Raises:
             ValueError: a team that is not in the tally, or against itself.
@@ -92,7 +93,7 @@ class Tally:
         if first == second or first not in self._place or second not in self._place:
             raise ValueError(f"a game of {first!r} against {second!r}, expected two of the teams {self.teams!r}")
         result = 1 if winner is None else 2 * winner
-        self._results[result, self._place[first], self._place[second]] += 1
+        self._results[result, self._place[first], self._place[second]] += times
 
     @property
     def results(self) -> Floats:
@@ -109,9 +110,9 @@ def tally_of(teams: Sequence[int], results: Iterable[Result]) -> Tally:
     Results without a turn are left out: a match that was lost by absence says nothing about strength.
     """
     tally = Tally(teams)
-    for result in results:
-        if result.turns:
-            tally.add(*result.match.teams, result.winner)
+    games = Counter((*result.match.teams, result.winner) for result in results if result.turns)
+    for game, times in games.items():
+        tally.add(*game, times)
     return tally
 
 
@@ -224,8 +225,8 @@ def largest_group(games: Sequence[tuple[int, int, Player | None]]) -> list[tuple
     if not games:
         return []
     tally = Tally(sorted({team for first, second, _ in games for team in (first, second)}))
-    for game in games:
-        tally.add(*game)
+    for game, times in Counter(games).items():
+        tally.add(*game, times)
     results = tally.results
     model = Model(results.sum(0), _prior(results))
     elos = (ELO * model.fit(sums(results[None]))[0, :-2]).tolist()
