@@ -127,6 +127,7 @@ def _measured(folder: Path, seconds: float, readers: int, *, page: bool) -> Meas
             port = found[1] if found else "0"
             others.append(_start("benchmarks.web", "--crowd", port, str(readers)))
             sleepers = [_open(int(port)) for _ in range(SLOW)]
+            _line(others[-1])  # all of them follow
         measured = _observe(folder, server.pid, seconds, page=page, begin=lambda: _say(others[-1]))
         return measured._replace(**_updates(others[-1])) if page else measured
     finally:
@@ -145,6 +146,10 @@ def _start(*command: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-m", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
+def _line(process: subprocess.Popen[bytes]) -> bytes:
+    return b"" if process.stdout is None else process.stdout.readline()
+
+
 def _say(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.write(b"\n")
@@ -154,7 +159,7 @@ def _say(process: subprocess.Popen[bytes]) -> None:
 def _updates(watching: subprocess.Popen[bytes]) -> dict[str, float]:
     """Return the times between two updates since the measurement began, and their age."""
     _say(watching)
-    line = b"0 0 0" if watching.stdout is None else watching.stdout.readline()
+    line = _line(watching)
     return dict(zip(("update_s", "update_p99_s", "age_p99_s"), map(float, line.split()), strict=True))
 
 
@@ -188,13 +193,17 @@ class Stamps:
 
 
 async def crowd(port: int, readers: int) -> None:
-    """Follow the overview SPECTATORS times, and the feed so many times; at the second line of input, tell the times
-    between two updates, and how old updates are when they are read."""
+    """Follow the overview SPECTATORS times, and the feed so many times.
+
+    Write an empty line when all follow. Measure from the first line of input to the second one, and then write the
+    times between two updates, and how old updates are when they are read.
+    """
 
     os.nice(19)
     gaps: list[float] = []
     ages: list[float] = []
     measured_from = math.inf
+    waiting, all_follow = set(range(SPECTATORS + readers)), trio.Event()
 
     async def follow(number: int, request: bytes) -> None:
         address = f"127.0.0.{2 + number % 8}"  # one address has a limit
@@ -204,10 +213,13 @@ async def crowd(port: int, readers: int) -> None:
             await stream.send_all(request)
             latest = math.inf
             async for data in stream:
+                waiting.discard(number)
+                if not waiting:
+                    all_follow.set()
                 if number % SAMPLED:
                     continue
                 for made in stamps(bytes(data)):
-                    if latest >= measured_from:
+                    if measured_from <= latest < math.inf:
                         gaps.append(made - latest)
                         ages.append(time.time() - made)
                     latest = made
@@ -215,6 +227,8 @@ async def crowd(port: int, readers: int) -> None:
     async with trio.open_nursery() as nursery:
         for number, request in enumerate([REQUEST] * SPECTATORS + [FEED_REQUEST] * readers):
             nursery.start_soon(follow, number, request)
+        await all_follow.wait()
+        print(flush=True)
         await trio.to_thread.run_sync(sys.stdin.readline)
         measured_from = time.time()  # before, the matches begin
         await trio.to_thread.run_sync(sys.stdin.readline)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.web.live import LiveMatch
+from getstep_server.web.parts import catch_up
 from tests.old_contests.contests import unpack
 
 FOREVER = float("inf")
@@ -50,3 +55,17 @@ def test_a_board_that_is_behind_has_no_marks(tmp_path: Path) -> None:
     assert live.touched()
     live.add(json.dumps(game["turns"][1]).encode(), 0.0)
     assert live.touched() == {}
+
+
+def test_each_board_moves_though_there_is_no_time_for_all_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (game, *_) = games_with_passes(tmp_path)
+    lives = [followed(game, []) for _ in range(3)]
+    for live in lives:
+        for turn in game["turns"]:
+            live.add(json.dumps(turn).encode(), 0.0)
+    clock = count()
+    monkeypatch.setattr(time, "thread_time", lambda: next(clock))  # a turn takes a second
+    catch_up(lives, seconds=30)
+    assert all(1 <= len(live.turns) < len(game["turns"]) for live in lives)

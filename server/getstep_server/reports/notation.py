@@ -48,7 +48,10 @@ def _is_squares(move: Any) -> bool:
 
 
 def _is_square(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(type(n) is int and n >= 0 for n in value)
+    if type(value) is not list or len(value) != 2:
+        return False
+    row, column = value  # no loop: this is asked for each square of each move in the feed
+    return type(row) is int and type(column) is int and row >= 0 and column >= 0
 
 
 def turn_text(turn: Mapping[str, Any], game: Game) -> str:

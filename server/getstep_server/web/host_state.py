@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
 from .live import LiveMatch
-from .parts import state_of
+from .parts import catch_up, state_of
 
 SLOW_SECONDS = 5.0
 """How old the numbers may be that take a look at the disk and at all results."""
@@ -87,9 +86,7 @@ class HostState:
         feed, whole = self._feed, self._feed.whole
         status = feed.status if feed.server_runs else None
         lives = list(feed.live.running.values())
-        until = time.monotonic() + TURNS_SECONDS
-        for live in lives:
-            live.catch_up(until)
+        catch_up(lives, TURNS_SECONDS)
         return HostHealth(
             state=state_of(feed),
             server_runs=feed.server_runs,

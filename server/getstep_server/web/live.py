@@ -107,9 +107,13 @@ class LiveMatch:
             return max(self.asked_at, self._paused_at)
         return self.asked_at if self.asked_at > self._paused_at else None  # the open turn is played to its end
 
-    def catch_up(self, until: float) -> None:
-        """Apply what has been played, as long as `time.monotonic` is before ``until``."""
-        while self._pending and time.monotonic() < until:
+    def catch_up(self, seconds: float) -> None:
+        """Apply what has been played, for at most so many seconds of this thread's processor time.
+
+        Of a clock's time, another process may take all.
+        """
+        until = time.thread_time() + seconds
+        while self._pending and time.thread_time() < until:
             turn = decode(self._pending.popleft())
             if "pass" not in turn and all(entry.endswith(_PASS) for entry in self._pending):
                 # Only the latest turn is drawn with its squares, so only its position is copied.

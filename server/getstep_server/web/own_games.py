@@ -8,7 +8,6 @@ summary of it is kept.
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
@@ -347,7 +346,7 @@ def _own_line(line: bytes, seen: Seen) -> bytes:
 
 def _summary_of(live: LiveMatch, team: int) -> OwnTurns:
     """Return the turns of a running match, as far as they could be applied within BOARD_SECONDS."""
-    live.catch_up(time.monotonic() + BOARD_SECONDS)
+    live.catch_up(BOARD_SECONDS)
     fields = {**live.head, "attempt": live.attempt, "turns": live.turns}
     try:
         return own_turns(fields, live.match.teams.index(team))

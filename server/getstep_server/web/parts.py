@@ -49,7 +49,7 @@ STAYS_SECONDS = 4.0
 """The time for which a finished board stays, so that one sees how it ended."""
 
 BOARD_SECONDS = 0.02
-"""The time for applying moves before a topic is built. Boards that are behind then catch up later."""
+"""The processor time for applying moves before a topic is built. Boards that are behind then catch up later."""
 
 
 def board_answer(tournament: Tournament, live: LiveMatch) -> Board:
@@ -169,11 +169,14 @@ class Overview:
         return asdict(parts)
 
 
-def catch_up(lives: Sequence[LiveMatch]) -> None:
-    """Apply the turns of these matches, within BOARD_SECONDS in all."""
-    until = time.monotonic() + BOARD_SECONDS
-    for live in lives:
-        live.catch_up(until)
+def catch_up(lives: Sequence[LiveMatch], seconds: float = BOARD_SECONDS) -> None:
+    """Apply the turns of these matches, within ``seconds`` of processor time in all.
+
+    Each match gets an equal share of what is left: with the whole for the first ones, the last would stand still.
+    """
+    until = time.thread_time() + seconds
+    for left, live in zip(range(len(lives), 0, -1), lives, strict=True):
+        live.catch_up((until - time.thread_time()) / left)
 
 
 def progress_answer(feed: Feed, tables: PageTables) -> Progress:

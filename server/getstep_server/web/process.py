@@ -5,6 +5,7 @@ It ends when its standard input does. So it cannot outlive the server that start
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -118,6 +119,8 @@ async def serve(
     listener.setblocking(False)
 
     def loaded() -> None:
+        if keep:  # this process has one contest, and frozen garbage is never freed
+            gc.freeze()  # a search for garbage among all records stops all boards for 40 ms and more
         tables.reset()
         app.topics.clear()
         if app.steering is not None:

@@ -9,7 +9,6 @@ sign of life and costs nothing: at once if the person has clicked a moment befor
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -261,7 +260,7 @@ class TeamGame:
             self._match.state = state
             self._person.show_board(game, state)
         elif not known and (live := self._live(start.match)) is not None:
-            live.catch_up(time.monotonic() + BOARD_SECONDS)
+            live.catch_up(BOARD_SECONDS)
             if live.current:
                 self._match.state = live.state.state.copy()  # a copy: the live match goes on
                 self._person.show_board(game, self._match.state, live.touched())

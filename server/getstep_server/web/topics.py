@@ -45,7 +45,8 @@ QUIET_SECONDS = 1.0
 """The interval at which a topic is built while nothing happens: boards of finished matches go away, for example."""
 
 BUILD_RATIO = 9
-"""A topic rests for so many times as long as it took to build and to send: that takes at most a tenth of a core."""
+"""From one build of a topic to the next pass so many times as long as it took to build and to send: that takes at
+most a ninth of a core."""
 
 CROWD_SECONDS = 0.5
 """The longest rest because of what was sent: each board that somebody follows changes at least once a second."""
@@ -58,6 +59,10 @@ def rest_of_crowd(spent: float) -> float:
 
 def encode(value: object) -> bytes:
     """Return JSON in which no text has a control or bidi character: a team cannot turn the text around it."""
+    with contextlib.suppress(ValueError):  # a surrogate
+        text = json_text.encode(value)
+        if b"\\" not in text and text.decode().isprintable():  # no text in it needs an escape, of JSON's or of ours
+            return text
     return json_text.encode(_clean(to_builtins(value, str_keys=True)))
 
 
@@ -115,7 +120,7 @@ class Topic:
         return self._frames[seen]
 
     def pause(self, built: float, spent: float) -> float:
-        """Return how long the topic rests after a build, in seconds.
+        """Return the least time from a build to the next one, in seconds.
 
         Args:
             built: the processor time of the build, in seconds.
@@ -239,12 +244,13 @@ class Topics:
 
     def _build(self, topic: Topic) -> None:
         # Processor time: on a busy machine a build of 10 ms takes most of a second, and the rest would take ten.
-        began = self._busy()
+        # The rest counts from the beginning: on such a machine the build is most of the wait already.
+        began, at = self._busy(), self._clock()
         topic.update(topic.build())
         ended = self._busy()
         # The less of two: a garbage collection during a build takes 70 ms, and would be rested for 0.6 s.
         usual, topic.built = min(ended - began, topic.built), ended - began
-        topic.due_at = self._clock() + topic.pause(usual, ended - topic.busy_at)
+        topic.due_at = at + topic.pause(usual, ended - topic.busy_at)
         topic.busy_at = ended
 
     def _forget(self) -> None:
