@@ -283,12 +283,14 @@ def coordinates(move: Any) -> str:
     if _is_square(move):
         return f"{move[0]},{move[1]}"
     if isinstance(move, (list, tuple)):
-        return ("-" if all(map(_is_square, move)) else " ").join(map(coordinates, move))
+        if all(map(_is_square, move)):
+            return "-".join([f"{row},{column}" for row, column in move])
+        return " ".join(map(coordinates, move))
     return str(move)
 
 
 def _is_square(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) == 2 and all(type(number) is int for number in value)
+    return isinstance(value, (list, tuple)) and len(value) == 2 and type(value[0]) is type(value[1]) is int
 
 
 # --- traces -----------------------------------------------------------------------------------------------------
