@@ -18,7 +18,14 @@ import numpy as np
 
 from benchmarks.engines import random_game
 from getstep_engines import GAMES
-from getstep_training.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch
+from getstep_training.batch import (
+    Batch,
+    ChainReactionBatch,
+    HopBatch,
+    LinkageBatch,
+    LongestPathBatch,
+    PseudoTongaBatch,
+)
 
 RUNS = 5
 GAMES_A_RUN = 100
@@ -74,6 +81,7 @@ ROWS = (
     Row("pseudo_tonga", lambda boards: PseudoTongaBatch(boards, 16), 256, {"size": 16}),
     Row("longest_path", LongestPathBatch, 2 * 121),
     Row("hop", HopBatch, 400),
+    Row("linkage", LinkageBatch, 20 * 20),  # games have 18 to 24 moves
 )
 
 
@@ -81,7 +89,7 @@ def random_round(batch: Batch, generator: np.random.Generator) -> int:
     """Play a random action on each board; return the number of moves that it completed."""
     batch.play(batch.random_actions(generator))
     batch.restart(batch.over)
-    return len(batch) - (int(batch.hopping.sum()) if isinstance(batch, HopBatch) else 0)
+    return len(batch) - int(batch.hopping.sum())
 
 
 def main() -> None:

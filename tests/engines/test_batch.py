@@ -18,7 +18,17 @@ from getstep_engines import GAMES, State
 from getstep_engines.hop import HopState
 from getstep_training._actions import HOP_END, actions_of
 from getstep_training._actions import Path as SquarePath
-from getstep_training.batch import Batch, ChainReactionBatch, HopBatch, LongestPathBatch, PseudoTongaBatch, _filling
+from getstep_training.batch import (
+    Batch,
+    ChainReactionBatch,
+    GameBatch,
+    HopBatch,
+    LinkageBatch,
+    LongestPathBatch,
+    PseudoTongaBatch,
+    _filling,
+    batch_of,
+)
 from getstep_training.batch._words import random_bits, to_flags, to_words
 from getstep_training.pettingzoo import GetstepEnv
 
@@ -34,9 +44,10 @@ class Case:
     few: int
     many: int
     options: dict[str, int] = field(default_factory=dict)
+    generic: bool = False
 
     def __str__(self) -> str:
-        return "-".join([self.game, *map(str, self.options.values())])
+        return "-".join([self.game, *map(str, self.options.values()), *(["generic"] if self.generic else [])])
 
     def start(self) -> State:
         return GAMES[self.game].start(**self.options)
@@ -53,9 +64,12 @@ CASES = [
     tonga(8, 8, 200),
     tonga(16, 1, 30),
     Case("hop", HopBatch, 2, 30),
+    Case("linkage", LinkageBatch, 20, 300),
+    Case("linkage", lambda count: GameBatch(GAMES["linkage"], count), 3, 20, generic=True),
+    Case("hop", lambda count: GameBatch(GAMES["hop"], count), 1, 3, generic=True),
 ]
 EVERY_GAME = pytest.mark.parametrize("case", CASES, ids=str)
-SMALL = [CASES[0], CASES[1], CASES[2], CASES[5]]
+SMALL = [CASES[0], CASES[1], CASES[2], *CASES[5:8]]
 EACH_GAME = pytest.mark.parametrize("case", SMALL, ids=str)
 
 
@@ -91,8 +105,8 @@ class Match:
         assert batch.winner.tolist() == [winner_of(state) for state in states]
         whole = [number for number, path in enumerate(self.paths) if not path]
         assert batch.boards()[whole].tolist() == [states[number].board() for number in whole]
+        assert batch.hopping.tolist() == [path != () for path in self.paths]
         if isinstance(batch, HopBatch):
-            assert batch.hopping.tolist() == [path != () for path in self.paths]
             assert batch.turns.tolist() == [state.turns for state in states if isinstance(state, HopState)]
 
     def compare_scores(self) -> None:
@@ -180,7 +194,7 @@ def match_from(case: Case, boards: Boards, to_move: Sequence[int]) -> Match:
 @EACH_GAME
 def test_positions_are_those_of_the_single_engine(case: Case) -> None:
     """Hop boards without moves, without pieces and with all pieces at home are among them, and full boards."""
-    if case.game == "chain_reaction":
+    if case.game in ("chain_reaction", "linkage"):  # any pieces on any squares are no board of these games
         played = case.make(60)
         generator = np.random.default_rng(8)
         while played.over.sum() < 20:
@@ -296,6 +310,60 @@ def test_a_square_over_capacity_is_refused() -> None:
 # --- actions ----------------------------------------------------------------------------------------------------
 
 
+@EVERY_GAME
+def test_a_fault_costs_what_it_costs_on_the_single_engine(case: Case) -> None:
+    batch = case.make(6)
+    match = Match(batch, [case.start() for _ in range(6)], case.game)
+    generator = np.random.default_rng(12)
+    for number in range(12):
+        while batch.hopping[[0, 2, 4]].any():
+            match.play(batch.random_actions(generator))
+        if number % 3 == 2:
+            batch.fault(np.arange(6) % 2 == 0)
+            for state in match.states[::2]:
+                if not state.outcome:
+                    state.fault()
+        match.play(batch.random_actions(generator))
+        running = [number for number in range(6) if not match.states[number].outcome]
+        assert batch.over.tolist() == [state.outcome is not None for state in match.states]
+        assert batch.winner.tolist() == [winner_of(state) for state in match.states]
+        assert batch.to_move[running].tolist() == [match.states[n].to_move for n in running]
+        assert not batch.legal()[batch.over].any()
+    assert batch.over[::2].all() == (case.game != "hop")
+    if case.game == "pseudo_tonga":
+        match.compare_scores()
+
+
+def test_a_fault_or_a_resignation_during_a_move_of_hop() -> None:
+    batch = HopBatch(2)
+    generator = np.random.default_rng(7)
+    while not batch.hopping[0]:
+        batch.play(batch.random_actions(generator))
+    before, mover = batch.boards(), int(batch.to_move[0])
+    with pytest.raises(ValueError, match="board 0: the move is not finished"):
+        batch.fault(np.ones(2, np.bool_))
+    assert np.array_equal(batch.boards(), before)
+    batch.resign(np.array([True, False]))
+    assert batch.over.tolist() == [True, False]
+    assert batch.winner.tolist() == [1 - mover, -1]
+    assert not batch.legal()[0].any()
+    assert not batch.hopping[0]
+    batch.restart(batch.over)
+    assert np.array_equal(batch.boards()[0], HopBatch(1).boards()[0])
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_each_game_has_a_batch(game: str) -> None:
+    assert type(batch_of(game, 2)) is not GameBatch
+    assert len(batch_of(game, 2)) == 2
+
+
+def test_a_game_has_only_its_own_options() -> None:
+    assert batch_of("pseudo_tonga", 1, size=6).size == 6
+    with pytest.raises(ValueError, match="hop has no option 'size'"):
+        batch_of("hop", 1, size=6)
+
+
 @EACH_GAME
 def test_only_the_named_boards_restart(case: Case) -> None:
     batch = case.make(4)
@@ -354,11 +422,11 @@ def test_a_size_that_the_game_has_not_is_refused(size: int) -> None:
         PseudoTongaBatch(2, size)
 
 
-@EACH_GAME
+@pytest.mark.parametrize("case", [case for case in SMALL if not case.generic], ids=str)
 def test_each_legal_action_is_drawn_equally_often(case: Case) -> None:
     one = case.make(1)
     generator = np.random.default_rng(4)
-    for _ in range(30):
+    for _ in range(12 if case.game == "linkage" else 30):
         one.play(one.random_actions(generator))
     if isinstance(one, HopBatch):
         while not one.hopping[0]:  # the end of a move is a legal action, too

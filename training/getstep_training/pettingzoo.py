@@ -33,6 +33,7 @@ from pettingzoo.utils import wrappers
 from getstep_engines import GAMES
 
 from ._actions import Path, actions_of
+from .batch._base import cells_of
 
 AGENTS = ["player_0", "player_1"]
 
@@ -73,9 +74,9 @@ class GetstepEnv(AECEnv, EzPickle):  # type: ignore[misc]  # PettingZoo has no t
         self.render_mode = render_mode
         self.possible_agents = list(AGENTS)
         self.agents = list(AGENTS)
-        cells = {0, *self._game.look.pieces} if self._game.look.pieces else {-128, 127}
-        low = np.array([min(cells), 0, 0], np.int8)
-        high = np.array([max(cells), 1, 1], np.int8)
+        cells = cells_of(self._game)
+        low = np.array([cells[0], 0, 0], np.int8)
+        high = np.array([cells[-1], 1, 1], np.int8)
         shape = (size, size, 3)
         observation: dict[str, spaces.Space[Any]] = {
             "observation": spaces.Box(np.broadcast_to(low, shape), np.broadcast_to(high, shape), shape, np.int8),

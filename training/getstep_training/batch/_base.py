@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from getstep_engines import State
+from getstep_engines import Game, State
 
 from ._words import Flags, Numbers
 
 NOBODY = -1
+
+
+def cells_of(game: Game) -> range:
+    """Return the values that a cell of the board of ``game`` can have; those of int8 if the game does not say."""
+    pieces = game.look.pieces
+    return range(min(0, *pieces), max(0, *pieces) + 1) if pieces else range(-128, 128)
 
 
 class Batch(ABC):
@@ -43,6 +49,11 @@ class Batch(ABC):
     def over(self) -> Flags:
         """True for each game that is over."""
         return ~self._running
+
+    @property
+    def hopping(self) -> Flags:
+        """True for each board with an unfinished move: its player acts again. Only hop has such moves."""
+        return np.zeros(len(self), np.bool_)
 
     @abstractmethod
     def legal(self) -> Flags:
@@ -93,6 +104,24 @@ class Batch(ABC):
             raise ValueError(f"board {wrong[0]}: action {actions[wrong[0]]} is illegal; expected one of legal()")
         self._play(bounded)
 
+    def fault(self, boards: Flags) -> None:
+        """Apply the game's penalty for an illegal move or a missed limit where ``boards`` is True.
+
+        It is a fault of the player on turn. A game that is over stays as it is.
+
+        Raises:
+            ValueError: one of the boards has an unfinished move. No board is changed.
+        """
+        at = np.flatnonzero(boards & self._running)
+        unfinished = at[self.hopping[at]]
+        if len(unfinished):
+            raise ValueError(f"board {unfinished[0]}: the move is not finished; expected the end of the move first")
+        self._fault(at)
+
+    def resign(self, boards: Flags) -> None:
+        """End each game for which ``boards`` is True and that is not over: the player on turn loses it."""
+        self._resign(np.flatnonzero(boards & self._running))
+
     def restart(self, boards: Flags) -> None:
         """Begin a new game on each board for which ``boards`` is True."""
         at = np.flatnonzero(boards)
@@ -133,6 +162,13 @@ class Batch(ABC):
     @abstractmethod
     def _play(self, actions: Numbers) -> None:
         """Play legal actions on the boards that are not over; the other boards have any action."""
+
+    def _fault(self, at: Numbers) -> None:
+        """Apply the penalty on the boards ``at``, which are not over; by default the player on turn loses."""
+        self._resign(at)
+
+    def _resign(self, at: Numbers) -> None:
+        self._end(at, 2 * self.to_move[at] - 1)
 
     @abstractmethod
     def _restart(self, at: Numbers) -> None:

@@ -38,7 +38,7 @@ class FillingBatch(Batch):
         self._first: Numbers = np.arange(count) * self.actions  # the index of a board's first cell in a flat array
 
     def legal(self) -> Flags:
-        legal: Flags = self._cells == 0  # a game ends when its board is full
+        legal: Flags = (self._cells == 0) & self._running[:, None]  # after a fault the board may not be full
         return legal
 
     def random_actions(self, generator: np.random.Generator) -> Numbers:

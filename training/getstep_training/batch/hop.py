@@ -53,7 +53,6 @@ class HopBatch(Batch):
 
     @property
     def hopping(self) -> Flags:
-        """True for each board with an unfinished move: its player may hop on, or end the move."""
         hopping: Flags = self._hops > 0
         return hopping
 
@@ -105,6 +104,11 @@ class HopBatch(Batch):
         )
         return HopState((black, white), 1 if self.to_move[number] else 0, int(self.turns[number]))
 
+    def _resign(self, at: Numbers) -> None:
+        super()._resign(at)
+        self._ways[:, at] = 0
+        self._hops[at] = 0
+
     def _scores_at(self, at: Numbers) -> NDArray[np.int64]:
         home = [self._black[at] & _BLACK_TARGET, self._white[at] & _WHITE_TARGET]
         scores: NDArray[np.int64] = np.bitwise_count(np.stack(home, 1)).astype(np.int64)
@@ -135,6 +139,14 @@ class HopBatch(Batch):
         self.turns += ended
         self.to_move ^= ended
         self._settle(ended, open_ways, end)
+
+    def _fault(self, at: Numbers) -> None:
+        """Skip the turn."""
+        self.turns[at] += 1
+        self.to_move[at] ^= 1
+        hopping = np.where(self.hopping, np.bitwise_or.reduce(self._ways, 0), _NONE)
+        # The other boards without an unfinished move are settled once more, which changes nothing.
+        self._settle(self._running & ~self.hopping, _open_ways(self._black | self._white), hopping)
 
     def _restart(self, at: Numbers) -> None:
         self._black[at], self._white[at] = _START_PIECES

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from getstep_engines.pseudo_tonga import PSEUDO_TONGA, SIZE
 
 from ._filling import FillingBatch, find_groups, group_sizes
+from ._words import Numbers
 
 
 class PseudoTongaBatch(FillingBatch):
@@ -21,6 +22,13 @@ class PseudoTongaBatch(FillingBatch):
 
     def __init__(self, count: int, size: int = SIZE.default) -> None:
         super().__init__(count, SIZE.check(size))
+
+    def _fault(self, at: Numbers) -> None:
+        """Fill the empty squares with pieces of the opponent, then score the boards."""
+        cells = self._cells[at]
+        self._cells[at] = np.where(cells == 0, 2 - self.to_move[at][:, None], cells)
+        self._left[at] = 0
+        self._finish(at)
 
     def _score(self, cells: NDArray[np.int8]) -> NDArray[np.int64]:
         sizes = group_sizes(find_groups(cells, self.size))
