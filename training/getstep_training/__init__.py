@@ -1,4 +1,4 @@
-"""Self-play for learning programs: games as PettingZoo environments, and thousands of boards at once in numpy.
+"""Games for learning programs: PettingZoo environments, thousands of boards at once in numpy, and recorded turns.
 
 In: a game's name, actions (numbers for moves). Out: observations, boards and results as numpy arrays. It must not
 know contests, servers or clocks: the rules are those of `getstep_engines`, whose tests hold both to each other.

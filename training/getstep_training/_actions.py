@@ -16,8 +16,8 @@ A learning program chooses a number below a fixed limit. `actions_of` returns th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, product
 from typing import Protocol, TypeAlias
 
 from getstep_engines import Game, Move, MoveForm, State, hop, linkage
@@ -28,12 +28,17 @@ Path: TypeAlias = tuple[Square, ...]
 
 HOP_WAYS: tuple[Square, ...] = ((-1, 0), (0, -1), (0, 1), (1, 0))
 HOP_END = 8 * hop.SIZE**2
+_WAY = {
+    (length * down, length * right): way for way, (length, (down, right)) in enumerate(product((1, 2), HOP_WAYS))
+}
 
 
 class Actions(Protocol):
     """The numbering of the moves of one game."""
 
     count: int
+    end: int | None
+    """The action that ends a move of several actions; None if each move is one action."""
 
     def legal(self, state: State, path: Path) -> list[int]:
         """Return the legal actions of the player on turn, after the actions that made ``path``."""
@@ -41,14 +46,25 @@ class Actions(Protocol):
     def choose(self, state: State, path: Path, action: int) -> tuple[Path, Move | None]:
         """Return the path after a legal ``action``, and the move if ``action`` completes it, else None."""
 
+    def numbers(self, move: Move) -> list[int]:
+        """Return the actions that play ``move``, in lists or tuples, in order.
+
+        The last one is `end` after hops, also if the rules end the move there without it.
+
+        Raises:
+            ValueError: ``move``, which may be any object, is not a move of this game.
+        """
+
 
 class MoveTable:
-    """A numbering with one action for each move of a list."""
+    """A numbering with one action for each move of a list. ``others`` are other forms of moves, with numbers."""
 
-    def __init__(self, moves: Sequence[Move]) -> None:
+    end: int | None = None
+
+    def __init__(self, moves: Sequence[Move], others: Mapping[Move, int] | None = None) -> None:
         self.count = len(moves)
         self._moves = moves
-        self._numbers = {move: number for number, move in enumerate(moves)}
+        self._numbers = {move: number for number, move in enumerate(moves)} | dict(others or {})
 
     def legal(self, state: State, path: Path) -> list[int]:  # noqa: ARG002 - a move is one action
         return [self._numbers[move] for move in state.legal_moves()]
@@ -56,11 +72,18 @@ class MoveTable:
     def choose(self, state: State, path: Path, action: int) -> tuple[Path, Move | None]:  # noqa: ARG002 - as above
         return (), self._moves[action]
 
+    def numbers(self, move: Move) -> list[int]:
+        try:
+            return [self._numbers[tuple([tuple(item) if type(item) is list else item for item in move])]]
+        except (KeyError, TypeError):
+            raise ValueError(f"{move!r:.80} is not a move of this game") from None
+
 
 class HopActions:
     """The numbering of `hop`: a step or one hop at a time, and an action that ends a sequence of hops."""
 
     count = HOP_END + 1
+    end: int | None = HOP_END
 
     def legal(self, state: State, path: Path) -> list[int]:
         if path:
@@ -78,6 +101,16 @@ class HopActions:
         ends = way < 4 or not self._legal_from(state, path, ways=range(4, 8))
         return ((), list(path)) if ends else (path, None)
 
+    def numbers(self, move: Move) -> list[int]:
+        try:
+            squares = [(row, column) for row, column in move]
+            actions = [8 * (8 * r + c) + _WAY[r2 - r, c2 - c] for (r, c), (r2, c2) in pairwise(squares)]
+        except (KeyError, TypeError, ValueError):
+            actions = []
+        if not actions or not all(0 <= action < HOP_END for action in actions):
+            raise ValueError(f"{move!r:.80} is not a move of hop")
+        return actions if actions[0] & 7 < 4 else [*actions, HOP_END]
+
     def _legal_from(self, state: State, path: Path, ways: range) -> list[int]:
         """Return the actions that continue ``path``, whose last square is where the piece stands."""
         row, column = path[-1]
@@ -89,6 +122,12 @@ def _reached(at: Square, way: int) -> Square:
     down, right = HOP_WAYS[way % 4]
     distance = 2 if way >= 4 else 1
     return at[0] + distance * down, at[1] + distance * right
+
+
+def _linkage(size: int) -> MoveTable:
+    moves = _dominoes(size)
+    turned = {(colour, second, first): number for number, (colour, first, second) in enumerate(moves)}
+    return MoveTable(moves, turned)  # a domino is legal with its squares in either order
 
 
 def _dominoes(size: int) -> list[Move]:
@@ -106,7 +145,7 @@ def _combinations(form: MoveForm, size: int) -> list[Move]:
 
 _OWN: dict[str, Callable[[int], Actions]] = {
     "hop": lambda size: HopActions(),  # noqa: ARG005 - hop has one size
-    "linkage": lambda size: MoveTable(_dominoes(size)),
+    "linkage": _linkage,
 }
 
 

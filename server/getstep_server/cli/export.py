@@ -26,7 +26,8 @@ GRADE_FORMATS = ("moodle", "gradescope", "excel")
 
 _USAGE = """\
 %(prog)s [-h] CONTEST
-       (--matches | --standings | --crosstable | --ratings | --grades)
+       (--matches | --standings | --crosstable | --ratings | --grades
+        | --parquet | --npz)
        [--event NAME] [--format FORMAT] [--output FILE]
        [--scale SCALE] [--best POINTS] [--worst POINTS]"""
 """argparse would not break the line of the group."""
@@ -48,6 +49,11 @@ formats of grades, besides these:
   excel       a CSV that Excel opens with a double click, with semicolons and
               decimal commas if this computer or the class list uses them
 
+For learning programs, --parquet and --npz write a row for each turn of all
+matches into the folder --output: the board as planes, the mask of legal
+actions, the action, the result, time and estimate. docs/training.md describes
+the columns. They need: pip install 'getstep-server[data]'
+
 Grades have all columns of the class lists that teams import has read, e-mail
 addresses included, and a row for each of their lines. Equal results have equal
 grades: no lot decides one.
@@ -66,6 +72,7 @@ examples:
   getstep-server export autumn --crosstable --format csv
   getstep-server export autumn --standings --format markdown
   getstep-server export autumn --standings --event hop   # one of several events
+  getstep-server export autumn --parquet --output turns
   getstep-server export autumn --grades --format moodle --output grades.csv
   getstep-server export autumn --grades --scale score --best 20
   getstep-server export autumn --grades --scale 1.0=30,2.0=20,3.0=10
@@ -90,6 +97,9 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--ratings", action="store_const", dest="what", const="ratings", help=ratings)
     grades = "a grade for each team; of several events those of the combined table, unless --event names one"
     what.add_argument("--grades", action="store_const", dest="what", const="grades", help=grades)
+    for form, files in (("parquet", "a file for each game"), ("npz", "numbered files of numpy")):
+        text = f"the turns of all matches for learning programs, {files}"
+        what.add_argument(f"--{form}", action="store_const", dest="what", const=form, help=text)
     event_option(parser, "the event, if there are several")
     formats = (*WRITERS, *GRADE_FORMATS)
     shown = f"the format of the output: {', '.join(formats)} (default: jsonl)"
@@ -113,6 +123,8 @@ def _export(args: argparse.Namespace) -> int:
         raise UsageError(f"--format {args.format}, expected --grades with it, or one of: {', '.join(WRITERS)}")
     contest = load_contest(args.contest)
     with records_of(contest) as store:
+        if args.what in ("parquet", "npz"):
+            return _write_turns(args, contest, store)
         if args.what == "grades":
             made = _grades(args, contest, store)
             if args.format == "gradescope":
@@ -145,6 +157,22 @@ def _data_set(contest: Contest, store: Store, what: str, event_name: str | None)
     if what == "standings" and event_name is None and len(contest.events) > 1:
         return CombinedStandings(tournament)
     return TABLES[what](tournament, _one_event(contest, event_name))
+
+
+def _write_turns(args: argparse.Namespace, contest: Contest, store: Store) -> int:
+    """Write the turns of all matches for learning programs."""
+    from getstep_server.reports.training_data import write_turns  # here: it needs an extra
+
+    if args.output is None:
+        raise UsageError(f"--{args.what} without --output, expected the folder for the files")
+    event = None if args.event is None else event_named(contest, args.event).number
+    try:
+        files = write_turns(store, args.output, args.what, event)
+    except OSError as error:
+        raise UsageError(f"{error.filename or args.output}: {error.strerror or error}") from error
+    found = pluralize(len(files.files), "file")
+    print(f"{pluralize(files.rows, 'row')} in {found} in {args.output}: {', '.join(files.files) or 'no turns'}")
+    return EXIT_OK
 
 
 def _grades(args: argparse.Namespace, contest: Contest, store: Store) -> Grades:
