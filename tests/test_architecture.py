@@ -227,6 +227,7 @@ def test_what_learning_programs_use_is_pure_but_for_arrays() -> None:
     pure = PURE | {"getstep_training", "numpy"}
     assert offenders("getstep_training", pure) == {
         "training/getstep_training/pettingzoo.py": {"gymnasium", "pettingzoo"},  # the extra `pettingzoo`
+        "training/getstep_training/open_spiel.py": {"pyspiel"},  # the extra `open_spiel`
         # it writes files; pyarrow is the extra `parquet`
         "training/getstep_training/turns.py": {"json", "pathlib", "pyarrow", "types"},
     }
