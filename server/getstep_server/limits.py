@@ -256,6 +256,9 @@ A frame of control characters takes 24 kB as JSON, and a bot may send one in eac
 MATCH_NOTES_BYTES = 128 * 1024
 """The notes of one player in the record of a match, as JSON: those of 32 moves with full frames."""
 
+HEADED_TEXT_BYTES = 16 << 20
+"""A game as text with a header, in a file to read: 400 turns with notes take less than 1 MB."""
+
 SETTINGS_SHOWN = 20
 """The changed settings shown in full, one line each. A change of the list of teams may have 256 lines."""
 

@@ -128,7 +128,7 @@ def test_games_as_json_lines_are_the_records_untouched(command: Command, contest
 def test_an_export_to_a_file_is_the_same(command: Command, contest: Contest, tmp_path: Path) -> None:
     for form in WRITERS:
         for what in ("--matches", "--standings", "--crosstable", "--ratings"):
-            if (form, what) == ("markdown", "--matches"):
+            if form == ("markdown" if what == "--matches" else "headed"):
                 continue
             arguments = ("export", contest.folder, what, "--format", form)
             assert out(command, *arguments, "--output", tmp_path / "out") == ""

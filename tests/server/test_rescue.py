@@ -298,6 +298,18 @@ def test_an_export_restores_a_deleted_database(finished: Path, command: Command)
     assert lines_of(Path("finished-rescued")) == before
 
 
+def test_a_text_with_headers_fills_the_gaps_of_games(finished: Path, command: Command) -> None:
+    before = lines_of(finished)
+    command("export", "finished", "--matches", "--format", "headed", "--output", "matches.txt")
+    with Path("matches.txt").open("ab") as file:
+        file.write(b"[record 1]\n[turns 7]\nno turn at all\n")
+    damage_page(finished / "contest.db", 9)
+    assert command("rescue", "finished", "--to", "without").code == 1
+    assert lines_of(Path("without")) != before
+    assert command("rescue", "finished", "--records", "matches.txt").code == 0
+    assert lines_of(Path("finished-rescued")) == before
+
+
 def test_a_hash_of_before_the_damage_is_still_in_the_chain(finished: Path, command: Command) -> None:
     before = lines_of(finished)
     damage_page(finished / "contest.db", 9)

@@ -187,6 +187,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "ANALYSES_KEPT": ("10**6", f"{_ANALYSES}test_the_oldest_files_are_deleted"),
     "CHILD_LINE_BYTES": ("10**9", f"{_SUBMIT}test_a_worker_that_writes_a_line_without_end_has_failed"),
     "DATABASE_DOUBT_SECONDS": ("10.0**6", f"{_POSTGRES}test_a_lost_answer_that_cannot_be_found_out_ends_the_run"),
+    "HEADED_TEXT_BYTES": ("10**9", "tests/server/test_headed_text.py::test_a_game_takes_at_most_16_mib"),
     "MAX_JSON_DEPTH": ("10**6", "tests/server/test_json_text.py::test_a_text_may_be_nested_254_deep_and_no_more"),
     "DATABASE_CONNECT_SECONDS": ("10**6", f"{_POSTGRES}test_a_server_that_says_nothing_is_given_up"),
     "PAGE_BODY_BYTES": ("10**6", f"{_PAGE}test_a_body_has_at_most_4_kib"),

@@ -42,6 +42,8 @@ formats:
             apostrophe in front
   text      for people; a match is a list of moves
   markdown  for a wiki or a README; not for matches
+  headed    for people and programs; only for matches: each record as text with
+            a header, like the PGN of chess. rescue reads it back, byte for byte
 
 formats of grades, besides these:
   moodle      a CSV for Moodle's gradebook
@@ -119,6 +121,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
 def _export(args: argparse.Namespace) -> int:
     if (args.what, args.format) == ("games", "markdown"):
         raise UsageError("--format markdown with --matches, expected jsonl, csv or text")
+    if args.format == "headed" and args.what != "games":
+        raise UsageError("--format headed, expected --matches with it")
     if args.format in GRADE_FORMATS and args.what != "grades":
         raise UsageError(f"--format {args.format}, expected --grades with it, or one of: {', '.join(WRITERS)}")
     contest = load_contest(args.contest)

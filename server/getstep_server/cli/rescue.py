@@ -54,7 +54,8 @@ def add_rescue(parser: argparse.ArgumentParser) -> None:
     to = "the new folder (default: the name of the old one with -rescued)"
     parser.add_argument("--to", type=Path, metavar="FOLDER", help=to)
     records = (
-        "also take records from this file: exported matches (.jsonl), or a copy of contest.db; may be repeated"
+        "also take records from this file: exported matches (.jsonl, or headed as .txt), or a copy of contest.db;"
+        " may be repeated"
     )
     parser.add_argument("--records", type=Path, metavar="FILE", action="append", default=[], help=records)
     parser.set_defaults(command=_rescue)

@@ -24,6 +24,7 @@ from getstep_server.config.event import ContestEvent
 from getstep_server.formats import DIGITS
 from getstep_server.json_text import encode
 from getstep_server.records.game import GameRecord, validate_game
+from getstep_server.records.headed_text import headed_text
 from getstep_server.records.reasons import Reason
 from getstep_server.records.record import RecordError, hash_of, parse
 from getstep_server.records.result import Result
@@ -102,8 +103,7 @@ class Games(DataSet):
             StoreError: a record is damaged; it is not yielded, as it need not even be UTF-8.
         """
         for stored in self._store.records():
-            if stored.hash != hash_of(stored.line):
-                raise damaged(self._store.path, f"the record at place {stored.place} is not what was written")
+            self._check(stored)
             yield Raw(stored.line)
 
     def rows(self) -> Iterator[Iterable[object]]:
@@ -130,6 +130,20 @@ class Games(DataSet):
         tournament = self._tournament()
         games = map(_read, _games(self._store))
         return ("\n".join([*game_text(game, correction_facts(tournament, game)), "", ""]) for game in games)
+
+    def headed(self) -> Iterator[bytes]:
+        """Yield the record of each game as text with a header, which `read_headed_text` reads back.
+
+        Raises:
+            StoreError: a record is damaged.
+        """
+        for stored in _games(self._store):
+            self._check(stored)
+            yield headed_text(stored.line).removesuffix(b"\n")
+
+    def _check(self, stored: StoredRecord) -> None:
+        if stored.hash != hash_of(stored.line):
+            raise damaged(self._store.path, f"the record at place {stored.place} is not what was written")
 
     def _tournament(self) -> Tournament:
         return Tournament(self._contest, self._store.record_headers())
@@ -369,11 +383,18 @@ def _as_markdown(data: DataSet) -> Iterator[bytes]:
     return (line.encode() for line in table_as_markdown(table))
 
 
+def _as_headed(data: DataSet) -> Iterator[bytes]:
+    if not isinstance(data, Games):
+        raise TypeError(f"{type(data).__name__} has no games")
+    return data.headed()
+
+
 WRITERS: dict[str, Callable[[DataSet], Iterator[bytes]]] = {
     "jsonl": _as_jsonl,
     "csv": _as_csv,
     "text": _as_text,
     "markdown": _as_markdown,
+    "headed": _as_headed,
 }
 """The writers by the name of their format. Each yields lines without line ends."""
 

@@ -37,6 +37,7 @@ from getstep_server.incident import IncidentRow
 from getstep_server.json_text import JsonError, decode
 from getstep_server.limits import SEGMENT_BYTES
 from getstep_server.records.game import match_of
+from getstep_server.records.headed_text import read_headed_text
 from getstep_server.records.lost import INSTEAD_OF, link_of, record_of_lost
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairings_header, pairings_in, record_of_pairings
@@ -135,6 +136,11 @@ def read_left(contest: Contest, backups: Sequence[Path]) -> Left:
             with path.open("rb") as file:
                 rows = [row for line in file if (row := _exported_row(line.rstrip(b"\r\n"))) is not None]
             for row in rows:
+                _keep(row, left, path.name)
+        elif path.suffix == ".txt":
+            with path.open("rb") as file:
+                lines = [line for line in read_headed_text(file) if isinstance(line, bytes)]
+            for row in filter(None, map(_exported_row, lines)):
                 _keep(row, left, path.name)
         else:
             _read_database(path, left, path.name)
