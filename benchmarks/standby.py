@@ -9,9 +9,10 @@ the network for the contest. At a random moment the host is lost:
 - cut off: its cable is pulled, and plugged in again once another host plays.
 
 The follower takes over by itself. The benchmark counts the results that the lost host had announced to a bot and
-that are not in the new records: the copy was behind, and they are played again. It is an error if a lost host goes
-on or starts again, if a bot was told a result that neither counts nor was lost so, if play does not go on within
-PLAY_SECONDS, or if the records at the end do not fit.
+that are not in the new records: the copy was behind, and they are played again. With ``--strict`` that is an error:
+no host announces a result before its follower has it. It is an error, too, if a lost host goes on or starts again,
+if a bot was told a result that neither counts nor was lost so, if play does not go on within PLAY_SECONDS, or if
+the records at the end do not fit.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def _plug(number: int, state: str = "up") -> None:
 class Contest:
     """A contest, its bots, and its hosts, of which the last one plays."""
 
-    def __init__(self, scratch: Path, figures: Figures, dice: random.Random) -> None:
-        self._scratch, self._figures, self._dice = scratch, figures, dice
+    def __init__(self, scratch: Path, figures: Figures, dice: random.Random, *, strict: bool) -> None:
+        self._scratch, self._figures, self._dice, self._strict = scratch, figures, dice, strict
         self._ledger = scratch / "ledger"
         self._programs: list[Program] = []
         self._told: dict[int, set[int]] = {}
@@ -124,7 +125,7 @@ class Contest:
             on_disk=True,
             patient=True,
             event={"game": "linkage", "move_seconds": 60.0},
-            server={"host": "0.0.0.0", "port": 7777},
+            server={"host": "0.0.0.0", "port": 7777, "standby": "strict" if strict else "optional"},
             start={"absent_seconds": 600.0},
         )
         self._environment = {
@@ -158,6 +159,9 @@ class Contest:
         where = (address(old), str(self.folder(old + 1)), "--take-over-after", str(SILENCE_SECONDS))
         follower = self._start(old + 1, "-m", "getstep_server", "follow", *where)
         follower.expect("^The copy is complete", seconds=WAIT_SECONDS)
+        if self._strict and old > 1 and lost.running:
+            words = ("standby", str(self.folder(old)), "--strict", "on", "--why", "a follower is here", "--yes")
+            subprocess.run([sys.executable, "-m", "getstep_server", *words], check=True, stdout=subprocess.DEVNULL)
         time.sleep(self._dice.uniform(0, LONGEST_LIFE_SECONDS))
         if not (lost.running and self.bots.running):
             return False
@@ -198,6 +202,8 @@ class Contest:
             before = _lines(self.folder(number))
             missing |= {match for match in told if not before.get(match, set()) & lines.get(match, set())}
         self._figures.lost += len(missing)
+        if self._strict and missing:
+            self._fail(f"announced and lost: matches {sorted(missing)}")
         found = audit(record, read_ledger(self._ledger), "")
         # a bot may be told twice of a match that was lost and played again, and be asked again for a lost turn
         wrong = [text for text in found.lost if not any(f"'match': {match}," in text for match in missing)]
@@ -242,7 +248,7 @@ def _lines(folder: Path) -> dict[int, set[bytes]]:
     return found
 
 
-def measure(losses: int, kinds: Sequence[str]) -> int:
+def measure(losses: int, kinds: Sequence[str], *, strict: bool) -> int:
     """Measure and print; return 1 if there was an error."""
     figures, dice = Figures(), random.Random(1)
     connect_computers()
@@ -250,7 +256,7 @@ def measure(losses: int, kinds: Sequence[str]) -> int:
         while figures.losses < losses:
             scratch = Path(folder) / f"contest-{figures.contests + 1}"
             scratch.mkdir()
-            with Contest(scratch, figures, dice) as contest:
+            with Contest(scratch, figures, dice, strict=strict) as contest:
                 while figures.losses < losses and contest.lose(kinds[figures.losses % len(kinds)]):
                     pass
                 contest.finish()
@@ -263,6 +269,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--losses", type=int, default=50, help="(default: 50)")
     parser.add_argument("--kind", choices=PLAY_SECONDS, help="only losses of this kind")
+    parser.add_argument("--strict", action="store_true", help="results wait for the follower")
     parser.add_argument("--own-namespace", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if sys.platform != "linux" or os.geteuid() != 0:
@@ -272,7 +279,7 @@ def main() -> int:
         again = [sys.executable, "-m", "benchmarks.standby", "--own-namespace", *sys.argv[1:]]
         inner = 'mount -t tmpfs standby /run && ip link set lo up && exec "$@"'
         os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inner, "sh", *again])
-    return measure(args.losses, [args.kind] if args.kind else list(PLAY_SECONDS))
+    return measure(args.losses, [args.kind] if args.kind else list(PLAY_SECONDS), strict=args.strict)
 
 
 if __name__ == "__main__":

@@ -540,6 +540,40 @@ class DiskFull(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class StandbyMissing(Notice):
+    """Strict mode: no standby host has stored the record at ``place`` in time; it has those up to ``copied``."""
+
+    level = "error"
+    logged = "standby_missing"
+    whole = True
+
+    place: int
+    copied: int
+
+    def text(self, _: Names, /) -> str:
+        return (
+            f"! The contest stands still: no standby host has record {self.place} (it has {self.copied}). Running"
+            " matches are played to their end; no result is announced and no match starts. Start getstep-server"
+            " follow on the second computer, or go on without it: getstep-server standby CONTEST --strict off"
+            " --why TEXT"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyReady(Notice):
+    """The contest goes on after `StandbyMissing`: a standby host has the record, or the host has decided so."""
+
+    level = "info"
+    logged = "standby_ready"
+    whole = True
+
+    place: int
+
+    def text(self, _: Names, /) -> str:
+        return f"The contest goes on: record {self.place} need no longer wait for a standby host."
+
+
+@dataclass(frozen=True, slots=True)
 class DatabaseLocked(Notice):
     """Another program keeps the database in ``folder`` locked: no match starts until it is unlocked."""
 
@@ -684,6 +718,8 @@ Event: TypeAlias = (
     | DatabaseAway
     | DatabaseLocked
     | DiskUsable
+    | StandbyMissing
+    | StandbyReady
     | Waiting
     | Throttled
     | ContestOver

@@ -59,6 +59,8 @@ from getstep_server.events import (
     Repeatable,
     ServerFault,
     ServerLate,
+    StandbyMissing,
+    StandbyReady,
     StartAsked,
     TeamArrived,
     TeamLeft,
@@ -96,6 +98,8 @@ ADJUDICATION = Decision(
     DecisionKind.ADJUDICATE, "Grace", "it was agreed", "2024-10-05T14:30:00.000Z", match=1, winner=1
 )
 TOLD: list[tuple[Event, dict[str, Any]]] = [
+    (StandbyMissing(7, 5), {"level": "error", "event": "standby_missing", "place": 7, "copied": 5}),
+    (StandbyReady(7), {"level": "info", "event": "standby_ready", "place": 7}),
     (PageEnded(1, 2.0), {"level": "warning", "event": "page_ended", "code": 1, "again_in": 2.0}),
     (JudgeEnded(-9, 1.0), {"level": "warning", "event": "judge_ended", "code": -9, "again_in": 1.0}),
     (HouseBotEnded(2, -9, 4.0), {"level": "warning", "event": "house_bot_ended", "team": 2, "again_in": 4.0}),

@@ -43,6 +43,8 @@ ABOUT: dict[DecisionKind, dict[str, Any]] = {
     DecisionKind.TOKEN: {"team": 1},
     DecisionKind.SEATS: {"team": 1, "seats": 3},
     DecisionKind.TAKE_OVER: {"fence": 2},
+    DecisionKind.STRICT: {},
+    DecisionKind.NOT_STRICT: {},
     DecisionKind.ADJUDICATE: {"match": 1, "winner": 0, "scores": (3, 1)},
     DecisionKind.LATE_ARRIVAL: {"team": 1, "matches": (1, 2)},
     DecisionKind.PUBLISH: {"team": 1, "event": 1, "version": 2, "sha256": "0" * 64},

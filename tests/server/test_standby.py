@@ -19,7 +19,15 @@ from getstep_server.runtime.fencing import Fencing
 from getstep_server.runtime.run import open_contest
 from getstep_server.standby.folder import CopyError, CopyFolder
 from getstep_server.standby.follower import ADDRESS, HEADER, Follower
-from getstep_server.standby.marks import Mark, note_followed, read_mark, was_followed, write_mark
+from getstep_server.standby.marks import (
+    Mark,
+    copied_place,
+    forget_copied_after,
+    note_copied,
+    read_mark,
+    was_followed,
+    write_mark,
+)
 from getstep_server.standby.messages import (
     MAX_FILES,
     MAX_SEGMENTS,
@@ -30,6 +38,7 @@ from getstep_server.standby.messages import (
     Rows,
     SegmentPart,
     TakenOver,
+    Tick,
     decode_from_host,
     encode,
     is_copied,
@@ -289,7 +298,7 @@ async def follow(standby: Standby, have: Have | None = None) -> list[FromHost]:
 
     async def take(data: bytes) -> None:
         frames.append(decode_from_host(standby.opener.open_whole(data)))
-        if type(frames[-1]).__name__ == "Tick":
+        if isinstance(frames[-1], Tick):
             scope.cancel()
             await trio.lowlevel.checkpoint()
 
@@ -387,14 +396,35 @@ async def test_the_first_host_is_marked_once_another_has_taken_over(site: Site, 
         pass
 
 
-async def test_an_acknowledgement_says_that_there_is_a_standby(site: Site, folder: Path) -> None:
+async def test_an_acknowledgement_says_what_a_standby_has(site: Site, folder: Path) -> None:
     journal = running_path(folder)
     journal.mkdir(exist_ok=True)
+    standby, other = Standby(site, bearer_key(folder)), Standby(site, bearer_key(folder))
+    complete = trio.Event()
+
+    async def take(data: bytes) -> None:
+        if isinstance(decode_from_host(standby.opener.open_whole(data)), Tick):
+            complete.set()
+
+    await other.connect()
+    early = await other.say("ack", Ack(3))  # it follows no stream
+    assert isinstance(early, Response)
+    assert early.status == 400
     assert not was_followed(journal)
-    standby = Standby(site, bearer_key(folder))
     await standby.connect()
-    await standby.say("ack", Ack(3))
-    assert was_followed(journal)
+    answer = await standby.say("follow", Have(0, "", {}, []))
+    assert isinstance(answer, EventStream)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answer.follow, take)
+        await complete.wait()
+        # more than was sent to it, it does not have; an older acknowledgement takes nothing back
+        for place, noted in ((0, 0), (3, 3), (2, 3), (10**6, tournament_of(load_contest(folder)).place)):
+            await standby.say("ack", Ack(place))
+            assert was_followed(journal)
+            assert copied_place(journal) == noted
+        nursery.cancel_scope.cancel()
+    forget_copied_after(journal, copied_place(journal) - 1)  # the host has gone back to an older backup
+    assert copied_place(journal) == 0
 
 
 async def test_a_host_that_had_a_standby_waits_before_it_plays(folder: Path, mock_clock: MockClock) -> None:
@@ -402,7 +432,7 @@ async def test_a_host_that_had_a_standby_waits_before_it_plays(folder: Path, moc
     contest.running.mkdir(exist_ok=True)
     fencing = Fencing(contest, 0)
     await fencing.wait_for_word()  # without one, at once
-    note_followed(contest.running)
+    note_copied(contest.running, 0)
 
     async def play() -> None:
         await fencing.wait_for_word()

@@ -153,17 +153,26 @@ PAGE_MESSAGES = 5
 """The latest messages at the top of each page."""
 
 
-def notices(whole: Tournament, seen: Tournament, latest: int = PAGE_MESSAGES) -> Notices:
+STANDBY_MISSING = "the second computer does not have the latest results"
+"""Why a contest stands still whose results wait for a standby host."""
+
+
+def notices(
+    whole: Tournament, seen: Tournament, latest: int = PAGE_MESSAGES, standby_missing: float | None = None
+) -> Notices:
     """Return the latest messages that everybody may read, and what is paused.
 
     Args:
         whole: the contest by all its records.
         seen: the contest as spectators may see it: they do not know of other matches.
         latest: the most messages.
+        standby_missing: the Unix time since which the contest stands still without a standby host, if it does.
     """
+    waits = [] if standby_missing is None else [_standby_pause(standby_missing)]
     return Notices(
         messages=[message_answer(whole, one) for one in visible_messages(whole, latest)],
-        paused=[
+        paused=waits
+        + [
             PauseAnswer(
                 event=one.event,
                 match=one.match,
@@ -175,6 +184,10 @@ def notices(whole: Tournament, seen: Tournament, latest: int = PAGE_MESSAGES) ->
             if one.match is None or one.match in seen.matches
         ],
     )
+
+
+def _standby_pause(since: float) -> PauseAnswer:
+    return PauseAnswer(event=None, match=None, name="the contest", why=STANDBY_MISSING, at=round(1000 * since))
 
 
 def message_answer(tournament: Tournament, message: Message) -> MessageAnswer:

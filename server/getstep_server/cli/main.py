@@ -198,6 +198,7 @@ _COMMANDS = {
     "backup": (".backup:add_backup", "copy a contest into a new folder, also while it runs"),
     "follow": (".standby:add_follow", "keep a copy of a contest that another computer plays"),
     "take-over": (".standby:add_take_over", "play the contest of a copy, because its host is lost"),
+    "standby": (".strict:add_standby", "let results wait for a standby host, or go on without it"),
     "copy": (".copy:add_copy", "copy the records to PostgreSQL, or back into the folder"),
     "rescue": (".rescue:add_rescue", "save what is left of a contest with a damaged database"),
     "verify": (".verify:add_verify", "check the records, the matches and the standings"),

@@ -56,7 +56,8 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
     contestants reach this server through address translation; one without a port stands for all ports.
     ``host_page`` is where the host's console answers: to browsers of this machine, of the network, or nowhere.
-    ``tls_certificate`` and ``tls_key`` are PEM files: with them the port for bots speaks TLS.
+    ``tls_certificate`` and ``tls_key`` are PEM files: with them the port for bots speaks TLS. With ``standby`` as
+    "strict", nothing is announced before a standby host has it on its disk.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -69,6 +70,7 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     host_page: HostPage = "loopback"
     tls_certificate: FilePath | None = None
     tls_key: FilePath | None = None
+    standby: Literal["optional", "strict"] = "optional"
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
     addresses: Annotated[list[OutsideAddress], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as above
 

@@ -552,6 +552,39 @@ class Reveal(Request, frozen=True, kw_only=True, tag="reveal"):
         return Ruling([Decision(DecisionKind.REVEAL, self.by, self.why, _now())])
 
 
+# --- the standby host -------------------------------------------------------------------------------------------
+
+
+class Strict(Request, frozen=True, kw_only=True, tag="strict"):
+    summary = "announce nothing before a standby host has it"
+    text = """\
+From here on, announce nothing before a standby host has it on its disk: no
+result to a bot, on the page or in a table. Without a standby host the contest
+stands still: running matches are played to their end, and no match starts.
+"""
+    changes_matches = False
+
+    why: str = "a standby host follows"
+
+    def ruling(self, state: State) -> Ruling:  # noqa: ARG002 - it holds for the whole contest
+        return Ruling([Decision(DecisionKind.STRICT, self.by, self.why, _now())])
+
+
+class NotStrict(Request, frozen=True, kw_only=True, tag="not_strict"):
+    summary = "go on without a standby host"
+    text = """\
+Announce results as soon as they are on this computer's disk. What waits for a
+standby host is announced now. If this computer is lost, the results of the last
+moment may be lost with it.
+"""
+    changes_matches = False
+
+    why: str = "there is no standby host"
+
+    def ruling(self, state: State) -> Ruling:  # noqa: ARG002 - as above
+        return Ruling([Decision(DecisionKind.NOT_STRICT, self.by, self.why, _now())])
+
+
 AnyRequest: TypeAlias = (
     Withdraw
     | Disqualify
@@ -567,6 +600,8 @@ AnyRequest: TypeAlias = (
     | ChangeSeats
     | Freeze
     | Reveal
+    | Strict
+    | NotStrict
 )
 
 

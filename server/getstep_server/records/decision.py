@@ -23,7 +23,15 @@ from getstep_server.text import join_limited, pluralize
 from getstep_server.validation import Check
 
 from .match import Match
-from .reasons import FREEZE_KINDS, PAUSE_KINDS, ROSTER_KINDS, TEAM_KINDS, DecisionKind, Reason
+from .reasons import (
+    FREEZE_KINDS,
+    PAUSE_KINDS,
+    ROSTER_KINDS,
+    STANDBY_KINDS,
+    TEAM_KINDS,
+    DecisionKind,
+    Reason,
+)
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
 from .values import MAX_SCORE, TWO, BoundedLine, Number, PlayerScore, Sha256, TeamId, Time, Who
@@ -45,6 +53,10 @@ _TEAM_EFFECTS = {
 _FREEZE_EFFECTS = {
     DecisionKind.FREEZE: "results are hidden from the page",
     DecisionKind.REVEAL: "the page shows all results",
+}
+_STANDBY_EFFECTS = {
+    DecisionKind.STRICT: "nothing is announced before a standby host has it",
+    DecisionKind.NOT_STRICT: "results are announced without a standby host",
 }
 
 NUMBERS_CELLS = 60
@@ -102,7 +114,7 @@ class Decision(Struct, frozen=True):
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS, DecisionKind.TAKE_OVER):
+        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS, *STANDBY_KINDS):
             # a forfeited match has no running attempt, a pause ends nothing, and the others change no match
             return False
         if self.match is not None:
@@ -281,6 +293,15 @@ class TakeOverDecision(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+class StrictDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of a decision that results wait for a standby host, or that they do not."""
+
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 DecisionRecord: TypeAlias = (
     TeamDecision
     | Rematch
@@ -294,6 +315,7 @@ DecisionRecord: TypeAlias = (
     | TokenDecision
     | SeatsDecision
     | TakeOverDecision
+    | StrictDecision
 )
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
@@ -309,6 +331,8 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.TOKEN: TokenDecision,
     DecisionKind.SEATS: SeatsDecision,
     DecisionKind.TAKE_OVER: TakeOverDecision,
+    DecisionKind.STRICT: StrictDecision,
+    DecisionKind.NOT_STRICT: StrictDecision,
 }
 _ABOUT = (
     "team",
@@ -424,6 +448,8 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
         return _FREEZE_EFFECTS[decision.kind]
     if decision.kind in PAUSE_KINDS:
         return _describe_pause(decision, contest, match)
+    if decision.kind in _STANDBY_EFFECTS:
+        return _STANDBY_EFFECTS[decision.kind]
     if decision.kind == DecisionKind.TAKE_OVER:
         return f"another computer plays the contest from here on, with fencing number {decision.fence}"
     if decision.kind == DecisionKind.PUBLISH:

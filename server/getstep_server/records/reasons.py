@@ -66,12 +66,18 @@ class DecisionKind(StrEnum):
     """A team may connect this number of bots."""
     TAKE_OVER = "take_over"
     """Another computer plays the contest from here on, with a higher fencing number. It changes no result."""
+    STRICT = "strict"
+    """Nothing is announced before a standby host has it on its disk."""
+    NOT_STRICT = "not_strict"
+    """Records are announced as soon as they are on this host's disk."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
 PAUSE_KINDS = (DecisionKind.PAUSE, DecisionKind.RESUME)
 ROSTER_KINDS = (DecisionKind.JOIN, DecisionKind.RENAME, DecisionKind.TOKEN, DecisionKind.SEATS)
 """Decisions about the list of teams. They change no result, and abort no match."""
+STANDBY_KINDS = (DecisionKind.TAKE_OVER, DecisionKind.STRICT, DecisionKind.NOT_STRICT)
+"""Decisions about the computers that have the contest. They change no result."""
 FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
 """Decisions about what spectators see. They change no result."""
 

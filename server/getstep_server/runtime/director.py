@@ -170,6 +170,7 @@ class Director:
             tables=self._tables,
             issued=self._queue_matches,
             decided=self._reconcile,
+            changed=self.changed,
             programs=self._hosted.for_round,
         )
         self._friendlies = FriendlyDesk(
@@ -204,12 +205,14 @@ class Director:
             ContestStopped: a match could not be played or stored; a parked one, when all others are over.
         """
         await self.recorder.refresh()  # the host may have decided something since the contest was opened
+        await self.recorder.confirm()
         await self.recorder.put_settings()  # before the pairings that are made under them
         await self._admit_late()
         await self.recorder.publish_pairings()
         await self._resume()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.recorder.watch)
+            nursery.start_soon(self.recorder.gate.run)
             if gather:
                 await self._gather()
             self._gathering.give_up(self._presence.absent)  # no later round waits for them
@@ -382,7 +385,7 @@ class Director:
 
     def _start_matches(self, nursery: trio.Nursery, now: float) -> None:
         self._presence.update(now)
-        if self._disk.writable:
+        if self._disk.writable and not self.recorder.gate.closed:
             for match in self._take_matches(self._presence.capacity(now)):
                 self._start(nursery, match)
         self._publish_waiting()

@@ -25,6 +25,10 @@ stays one.
 
 *Announcements.* A result is announced right after it is applied, before the next record is. So events are
 published in the order of the chain, and never before COMMIT.
+
+*Strict mode.* After COMMIT, and before a record is applied, the recorder waits until a standby host has it
+(`standby_gate`). If the run ends in that time, the record is stored and not applied: the next run reads it. If only
+the task is cancelled, the next task applies it as a foreign one.
 """
 
 from __future__ import annotations
@@ -58,6 +62,7 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 
 from .attempt import Attempt
+from .standby_gate import StandbyGate
 
 REFRESH_SECONDS = 1.0
 """The interval at which records of other processes are read. The query takes 20 µs if there are none."""
@@ -109,6 +114,7 @@ class Recorder:
         tables: makes the tables for those who receive a decision.
         issued: called with the matches of a record of pairings as soon as it is stored.
         decided: called when a decision may have changed which matches are open.
+        changed: called when matches may start that could not before.
         programs: returns the versions of programs that a record of pairings of an event names.
     """
 
@@ -123,6 +129,7 @@ class Recorder:
         tables: Callable[[], Tables],
         issued: Callable[[list[Match]], None],
         decided: Callable[[], None],
+        changed: Callable[[], None] = _nothing,
         programs: Callable[[ContestEvent], Sequence[TeamProgram]] = lambda _: (),
     ) -> None:
         self._contest = contest
@@ -134,6 +141,7 @@ class Recorder:
         self._issued = issued
         self._decided = decided
         self._programs = programs
+        self.gate = StandbyGate(contest, tournament, store, publish, changed)
         self._writing = trio.Lock()
         """Held by the task that writes; see `_turn`."""
         self._group: list[_Entry] = []
@@ -158,6 +166,12 @@ class Recorder:
         except Exception:  # the run goes on with what it knows, and the next refresh tries again
             self._publish(ServerFault("reading the decisions of the host", traceback.format_exc()))
 
+    async def confirm(self) -> None:
+        """Wait until all records may be announced: an earlier run may have ended in that wait."""
+        async with self._turn():
+            if self.gate.holds():
+                await self.gate.wait(self._tournament.place)
+
     async def watch(self) -> None:
         """Call `refresh` about once a second, until cancelled."""
         while True:
@@ -168,6 +182,8 @@ class Recorder:
         """Apply the tail of the chain; return False if there is none. Call this in the task's turn only."""
         tail = await self._store.tail(self._tournament.place)
         if not tail:
+            return False
+        if self.gate.holds(tail) and not await self.gate.wait(self._tournament.place + len(tail)):
             return False
         async with self._unchanged:
             for place, header in enumerate(tail, self._tournament.place + 1):
@@ -433,6 +449,9 @@ class Recorder:
                 async with self._turn():
                     group, self._group = self._group, []
                     await self._write_group(group)
+        if self.gate.ended:
+            # A result that is stored and was not announced: the task must not go on as if it was.
+            await trio.lowlevel.checkpoint_if_cancelled()
         entry.check()
 
     async def _write_group(self, group: Sequence[_Entry]) -> None:
@@ -452,7 +471,7 @@ class Recorder:
                 entry.written.set()
 
     async def _write(self, entries: Sequence[_Entry]) -> bool:
-        """Append records in one transaction, and apply them; return False if none is to be stored any more.
+        """Append records in one transaction, and apply them; return False if none is stored, or the run ends.
 
         An error of a record that is stored, but cannot be applied or announced, goes to its entry.
         """
@@ -468,7 +487,11 @@ class Recorder:
                 break
             except Conflict:
                 if not await self._catch_up():
+                    if self.gate.ended:
+                        return False
                     raise  # the database has lost records, or this run has applied too many
+        if self.gate.holds() and not await self.gate.wait(self._tournament.place + len(built)):
+            return False  # the run ends; the next one reads the records
         for entry, record in built:
             try:
                 self._apply(record.fields)

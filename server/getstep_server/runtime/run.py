@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -29,7 +29,7 @@ from getstep_server.net.tls import TlsConnection
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
-from getstep_server.standby.marks import check_may_run
+from getstep_server.standby.marks import check_may_run, forget_copied_after
 from getstep_server.storage.contest_state import check_database, complete_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
@@ -120,6 +120,8 @@ def open_contest(contest: Contest) -> Iterator[OpenContest]:
         tournament = complete_tournament(contest)  # before an empty database is made, or a cut one is written
         with Store(contest.database) as store:
             store.claim()
+            with suppress(OSError):  # without the folder of the journal, there is nothing to forget
+                forget_copied_after(contest.running, tournament.place)
             yield OpenContest(contest, store, tournament)
 
 

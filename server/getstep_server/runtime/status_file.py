@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +21,8 @@ from getstep_server.events import (
     FriendlyStarted,
     Listening,
     MatchStarted,
+    StandbyMissing,
+    StandbyReady,
     StartAsked,
     TeamArrived,
     TeamLeft,
@@ -60,6 +63,7 @@ class StatusFile:
             [
                 *(Listening, TeamArrived, TeamLeft, BotHangs, BotAnswers, Waiting),
                 *(StartAsked, ContestStarted, MatchStarted, FriendlyStarted, FriendlyEnded, ContestOver),
+                *(StandbyMissing, StandbyReady),
             ],
         )
 
@@ -105,6 +109,10 @@ class StatusFile:
                 status = replace(status, friendly=(*status.friendly, event.match.number))
             case FriendlyEnded():
                 status = replace(status, friendly=tuple(n for n in status.friendly if n != event.match.number))
+            case StandbyMissing():
+                status = replace(status, standby_missing=time.time())
+            case StandbyReady():
+                status = replace(status, standby_missing=None)
             case ContestOver():
                 status = replace(status, state="over", waiting=())
         if status != self._status:

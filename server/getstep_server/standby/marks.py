@@ -89,13 +89,34 @@ def lost_text(folder: Path, mark: Mark) -> str:
     )
 
 
-def note_followed(journal: Path) -> None:
-    """Note beside the journal that a standby host has a copy of the contest.
+def note_copied(journal: Path, place: int) -> None:
+    """Note beside the journal that a standby host has all records up to a place on its disk.
 
     Raises:
         OSError: the folder cannot be written.
     """
-    (journal / _FOLLOWED).touch()
+    new = journal / f"{_FOLLOWED}.new"
+    new.write_text(str(place))
+    new.replace(journal / _FOLLOWED)
+
+
+def copied_place(journal: Path) -> int:
+    """Return the place of the last record that a standby host has on its disk; 0 if that is not known."""
+    try:
+        with (journal / _FOLLOWED).open() as file:
+            return int(file.read(20))
+    except (OSError, ValueError):
+        return 0
+
+
+def forget_copied_after(journal: Path, place: int) -> None:
+    """Forget what a standby host has if this host has only ``place`` records: they are of an older backup.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    if copied_place(journal) > place:
+        note_copied(journal, 0)
 
 
 def was_followed(journal: Path) -> bool:

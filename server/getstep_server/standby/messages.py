@@ -42,7 +42,7 @@ class Have(Struct, frozen=True, tag="have"):
 
 
 class Ack(Struct, frozen=True, tag="ack"):
-    """The copy has the records up to this place on its disk."""
+    """The copy has the records up to this place on its disk. In strict mode, the host waits for this."""
 
     place: Place
 

@@ -30,7 +30,8 @@ class RunStatus:
     that are being played. ``lag_ms``: how late the event loop has woken a task, the last time it was looked at.
     ``start_at``: the Unix time of the start, if the host has set one and the contest waits for it.
     ``round_trip_ms``: the time to the bots of a team and back, of the farthest one; without teams of which the
-    system does not know it.
+    system does not know it. ``standby_missing``: the Unix time since which the contest stands still because no
+    standby host has the latest records; None if it does not.
     """
 
     state: str = "gathering"
@@ -42,6 +43,7 @@ class RunStatus:
     lag_ms: float = 0.0
     start_at: float | None = None
     round_trip_ms: dict[int, float] = field(default_factory=dict)
+    standby_missing: float | None = None
 
 
 def write_status(folder: Path, status: RunStatus) -> None:
@@ -75,8 +77,18 @@ def read_status(folder: Path) -> RunStatus | None:
         lag_ms = float(fields.get("lag_ms", 0.0))
         start_at = None if fields.get("start_at") is None else float(fields["start_at"])
         round_trip_ms = {int(team): float(ms) for team, ms in fields.get("round_trip_ms", {}).items()}
+        missing = None if fields.get("standby_missing") is None else float(fields["standby_missing"])
         return RunStatus(
-            str(fields["state"]), connected, waiting, address, hanging, friendly, lag_ms, start_at, round_trip_ms
+            str(fields["state"]),
+            connected,
+            waiting,
+            address,
+            hanging,
+            friendly,
+            lag_ms,
+            start_at,
+            round_trip_ms,
+            missing,
         )
     # any other version, or a person, may have written it
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -42,6 +42,7 @@ from getstep_server.records.reasons import (
     FREEZE_KINDS,
     PAUSE_KINDS,
     ROSTER_KINDS,
+    STANDBY_KINDS,
     STATUS_AFTER,
     DecisionKind,
     Reason,
@@ -60,6 +61,7 @@ from .messages import Messages
 from .pauses import Pauses
 from .settings_record import SettingsOnRecord
 from .standings import Standing, standings
+from .strict import STRICT_AFTER
 
 T = TypeVar("T")
 
@@ -105,6 +107,8 @@ class Tournament:
         """The place of the decision to freeze; spectators see the records before it. None: they see all."""
         self.fence = 0
         """The fencing number: how many times another computer has taken over the contest."""
+        self._strict: bool | None = None
+        """True if results wait for a standby host, by the host's decisions; None: as contest.toml says."""
         self._cache: dict[tuple[int, Hashable], tuple[int, Any]] = {}
         self._prepared: tuple[Mapping[str, Any], list[IssuedPairing]] = ({}, [])
         """The record that `prepare_pairings` has read, and its pairings."""
@@ -118,6 +122,11 @@ class Tournament:
     def contest(self) -> Contest:
         """The contest as its latest record of settings says; as its files say if there is none."""
         return self.settings.contest
+
+    @property
+    def is_strict(self) -> bool:
+        """True if results are announced only after a standby host has them on its disk."""
+        return self.contest.file.server.standby == "strict" if self._strict is None else self._strict
 
     @property
     def results(self) -> list[Result]:
@@ -328,7 +337,8 @@ class Tournament:
             self.pauses.apply(decision)
         if decision.kind == DecisionKind.TAKE_OVER:
             self.fence = decision.fence or 0
-        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, DecisionKind.PUBLISH, DecisionKind.TAKE_OVER):
+        self._strict = STRICT_AFTER.get(decision.kind, self._strict)
+        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *STANDBY_KINDS, DecisionKind.PUBLISH):
             return
         if decision.kind in ROSTER_KINDS:
             self.settings.apply_roster(decision)
@@ -382,6 +392,10 @@ class Tournament:
         if decision.kind == DecisionKind.TAKE_OVER:
             expected = f"expected a higher one than {self.fence}"
             return None if (decision.fence or 0) > self.fence else f"fencing number {decision.fence}, {expected}"
+        if decision.kind in STRICT_AFTER:
+            if STRICT_AFTER[decision.kind] != self.is_strict:
+                return None
+            return f"results {'wait already' if self.is_strict else 'do not wait'} for a standby host"
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:

@@ -4,6 +4,8 @@ During a freeze there are two tournaments: `Feed.whole`, of all records, and `Fe
 before the freeze. Pages for spectators are made from the latter only, so they cannot tell what is hidden. No board
 is shown either: the end of a game is its result.
 
+In strict mode, records are read only once a standby host has them: see `tournament.strict`.
+
 All of it is polled. A change of the database or of the journal wakes nobody in another process, on any system, and
 a poll costs three system calls.
 """
@@ -26,6 +28,7 @@ from getstep_server.records.match import Match
 from getstep_server.records.reasons import ROSTER_KINDS, DecisionKind
 from getstep_server.records.record import parse
 from getstep_server.records.result import Result
+from getstep_server.standby.marks import copied_place
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.journal_tail import JournalTail
 from getstep_server.storage.lock import server_of
@@ -34,6 +37,7 @@ from getstep_server.storage.run_status import RunStatus, read_status, status_sta
 from getstep_server.storage.store import Store
 from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.pace import PaceEstimator
+from getstep_server.tournament.strict import announced_place
 from getstep_server.tournament.tournament import Tournament
 
 from .live import LiveMatch, LiveMatches, code_of
@@ -195,8 +199,10 @@ class Feed:
             live.set_pause(self.whole.pauses.of(live.match), latest)
 
     async def _poll_records(self, store: Store) -> None:
-        for header in await store.tail(self._place):
-            fields, frozen_at = parse(header), self.whole.frozen_at
+        tail = [parse(header) for header in await store.tail(self._place)]
+        announced = announced_place(self.whole.is_strict, tail, self._place, copied_place(self.contest.running))
+        for fields in tail[: announced - self._place]:
+            frozen_at = self.whole.frozen_at
             if fields["type"] == "settings" or fields.get("decision") in ROSTER_KINDS:
                 # the tokens are in teams.toml alone, which is written before the record
                 files = await trio.to_thread.run_sync(load_contest, self.folder)
@@ -272,7 +278,10 @@ def _project(contest: Contest, store: Store, last: int | None = None) -> _Projec
 
     Without a freeze both are the same object.
     """
-    headers = store.record_headers()[:last]
+    headers = store.record_headers()
+    strict = Tournament(contest).is_strict
+    announced = announced_place(strict, headers, 0, copied_place(contest.running)) if last is None else last
+    headers = headers[:announced]
     whole = Tournament(contest, headers)
     if whole.frozen_at is None:
         return whole, whole, []

@@ -26,6 +26,7 @@ import trio
 from msgspec.structs import fields
 
 from getstep_server.api.answers import HostHealth, HostTeam, WallAnswer
+from getstep_server.api.build import STANDBY_MISSING
 from getstep_server.config.contest import load_contest
 from getstep_server.decisions import making, messages, requests, starting
 from getstep_server.errors import ConfigError, UsageError
@@ -68,6 +69,7 @@ KINDS: Mapping[str, list[Kind]] = {
         requests.Reinstate,
     ],
     "Spectators": [requests.Freeze, requests.Reveal],
+    "Standby host": [requests.Strict, requests.NotStrict],
 }
 """The decisions that have a form, by the heading above them."""
 
@@ -119,8 +121,8 @@ class Seen:
 
     health: HostHealth
     facts: list[tuple[str, str]]
-    pauses: list[tuple[str, str, dict[str, str]]]
-    """What is paused but running matches: its name, why, and the fields of the form that ends the pause."""
+    pauses: list[tuple[str, str, str, dict[str, str]]]
+    """What is paused but running matches: its name, why, and the button and the fields that end the pause."""
     paused: bool
     waits: bool
     questions: Sequence[QuestionAsked]
@@ -414,9 +416,14 @@ class HostConsole:
             if one.match is None:
                 event = None if one.event is None else whole.contest.event(one.event)
                 what = "the contest" if event is None else event.heading
-                pauses.append((what, one.why, {} if event is None else {"event": event.name}))
+                fields = {} if event is None else {"event": event.name}
             elif one.match not in running:
-                pauses.append((f"#{one.match}", one.why, {"match": str(one.match)}))
+                what, fields = f"#{one.match}", {"match": str(one.match)}
+            else:
+                continue
+            pauses.append((what, one.why, f"Resume {what}", {"decision": "resume", **fields}))
+        if status is not None and status.standby_missing is not None:
+            pauses.append(("the contest", STANDBY_MISSING, "Go on without it", {"decision": "not_strict"}))
         return Seen(
             health=health,
             facts=_facts(health, whole),

@@ -99,7 +99,7 @@ class HostState:
             incidents=dict(self._slow.incidents),
             connections=connections,
             followers=followers,
-            paused=notices(whole, whole, 0).paused,
+            paused=notices(whole, whole, 0, None if status is None else status.standby_missing).paused,
             matches=[self._match(live) for live in lives],
             teams=self._teams(lives),
         )

@@ -195,7 +195,9 @@ def progress_answer(feed: Feed, tables: PageTables) -> Progress:
 
 def notices_answer(feed: Feed, latest: int = PAGE_MESSAGES) -> Notices:
     """Return what each page shows at its top: messages for everybody, and pauses."""
-    return notices(feed.whole, feed.tournament, latest)
+    status = feed.status if feed.server_runs else None
+    missing = None if status is None else status.standby_missing
+    return notices(feed.whole, feed.tournament, latest, missing)
 
 
 def freeze_answer(feed: Feed) -> Freeze | None:

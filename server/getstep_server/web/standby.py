@@ -23,7 +23,7 @@ from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_STANDBYS
 from getstep_server.login_limits import LoginLimiter
 from getstep_server.standby.follower import ADDRESS, HEADER
-from getstep_server.standby.marks import Mark, note_followed, read_mark, write_mark
+from getstep_server.standby.marks import Mark, copied_place, note_copied, read_mark, was_followed, write_mark
 from getstep_server.standby.messages import (
     Ack,
     Begin,
@@ -75,8 +75,8 @@ class StandbyFeed:
         self._nonces = Nonces()
         self._limiter = LoginLimiter()
         self._gives_way = False
-        self._openers: dict[str, Sealer] = {}
-        """Of each copy that follows, what opens its further frames; by the nonces of its connection."""
+        self._copies: dict[str, tuple[Sealer, Source]] = {}
+        """Of each copy that follows, what opens its further frames, and what it was sent; by its nonces."""
 
     async def __call__(self, request: Request) -> AnyResponse:
         if request.method == "GET" and request.path == ADDRESS:
@@ -88,8 +88,8 @@ class StandbyFeed:
         if key is None:
             return refusal(401, "this host has no key yet; getstep-server host-key FOLDER --key makes one")
         nonces = request.headers[HEADER.lower()]
-        known = self._openers.get(nonces)
-        opener = known or Sealer(key.key, nonces, "copy")
+        known = self._copies.get(nonces)
+        opener = Sealer(key.key, nonces, "copy") if known is None else known[0]
         try:
             if known is None and not self._nonces.is_fresh(found[1]):
                 return refusal(400, "this connection is over")
@@ -105,16 +105,25 @@ class StandbyFeed:
         self, request: Request, message: FromCopy, nonces: str, opener: Sealer, key: str
     ) -> AnyResponse:
         match message:
-            case Ack():
+            case Ack(place=place) if nonces in self._copies:
+                sent = self._copies[nonces][1].place
                 with suppress(OSError):  # the folder of the journal is not there, or the disk is full: the next one
-                    await trio.to_thread.run_sync(note_followed, self._feed.contest.running)
+                    await trio.to_thread.run_sync(self._note, min(place, sent))
                 return Response(b"", BINARY)
+            case Ack():
+                return refusal(400, "this connection is over")
             case TakenOver(fence=fence):
                 return await trio.to_thread.run_sync(self._give_way, fence, request.address)
             case Have():
-                if len(self._openers) >= MAX_STANDBYS:
+                if len(self._copies) >= MAX_STANDBYS:
                     return refusal(503, f"{MAX_STANDBYS} standby hosts follow already")
                 return await self._follow(message, nonces, opener, key)
+
+    def _note(self, place: int) -> None:
+        """Note what a copy has on its disk: of several copies, that which has the most counts."""
+        running = self._feed.contest.running
+        if not was_followed(running) or place > copied_place(running):
+            note_copied(running, place)
 
     async def end_server(self, server: int) -> None:
         """Kill the server once another host has taken over and it does not stop: this runs until cancelled.
@@ -184,7 +193,7 @@ class StandbyFeed:
     ) -> None:
         """Send rounds until the copy has left, or the contest cannot be read: then the copy connects again."""
         store: Store | None = None
-        self._openers[nonces] = opener  # only now: a copy that has left before this takes no place
+        self._copies[nonces] = opener, source  # only now: a copy that has left before this takes no place
         try:
             await send(sealer.seal(encode(begin)))
             told, due = False, trio.current_time()
@@ -204,9 +213,10 @@ class StandbyFeed:
         except (StoreError, DatabaseError, OSError):
             return
         finally:
-            self._openers.pop(nonces, None)
+            self._copies.pop(nonces, None)
             if store is not None:
-                store.close()
+                with trio.CancelScope(shield=True):  # it waits for the database's thread
+                    await trio.to_thread.run_sync(store.close)
 
 
 def _next(frames: Iterator[FromHost]) -> FromHost | None:
