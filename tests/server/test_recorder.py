@@ -18,6 +18,8 @@ from getstep_server.events import (
     DiskUsable,
     Event,
     ServerFault,
+    StandbyMissing,
+    StandbyReady,
 )
 from getstep_server.net.seat import Seat
 from getstep_server.records.decision import Decision, record_of_decision
@@ -27,6 +29,7 @@ from getstep_server.records.record import Record
 from getstep_server.records.result import Result, unplayed
 from getstep_server.runtime.attempt import Attempt
 from getstep_server.runtime.recorder import Recorder
+from getstep_server.standby.marks import note_copied
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import DatabaseError, DatabaseProblem
 from getstep_server.storage.disk import Disk
@@ -66,7 +69,7 @@ class Desk:
             self.log.append(f"{event.decision.kind} {event.decision.match}")
         if isinstance(event, ServerFault):
             self.faults.append(event)
-        if isinstance(event, (DatabaseAway, DatabaseLocked, DiskUsable)):
+        if isinstance(event, (DatabaseAway, DatabaseLocked, DiskUsable, StandbyMissing, StandbyReady)):
             self.storage.append(type(event))
 
     async def begin(self) -> None:
@@ -333,3 +336,101 @@ async def test_a_chain_that_became_shorter_ends_in_an_error(tmp_path: Path, auto
     store.chain.pop()
     with pytest.raises(Conflict):
         await desk.save(desk.issued[0])
+
+
+# --- strict mode --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_threads(monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+    """Call at once what would be called in a thread: the clock of tests does not wait for threads."""
+
+    async def call(function: Callable[..., Any], *values: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return function(*values)
+
+    monkeypatch.setattr("trio.to_thread.run_sync", call)
+
+
+def strict_desk(tmp_path: Path, store: MemoryStore) -> Desk:
+    """Return a desk whose results wait for a standby host, which has the settings and the pairings."""
+    contest = make_contest(tmp_path, 2, server={"standby": "strict"}, **SMALL)
+    contest.running.mkdir(parents=True)
+    note_copied(contest.running, 2)
+    return Desk(contest, store)
+
+
+@pytest.mark.usefixtures("no_threads")
+async def test_a_result_is_announced_once_a_standby_host_has_it(tmp_path: Path) -> None:
+    """Without one the host is told, and may decide to go on."""
+    store = MemoryStore()
+    desk = strict_desk(tmp_path, store)
+    await desk.begin()
+    one, other = desk.issued
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(desk.recorder.gate.run)
+        nursery.start_soon(desk.save, one)
+        await trio.sleep(4)
+        assert (len(store.saved), desk.log, desk.storage) == (1, [], [])
+        assert not desk.recorder.gate.closed
+        await trio.sleep(2)
+        assert (desk.log, desk.storage) == ([], [StandbyMissing])
+        assert desk.recorder.gate.closed
+        note_copied(desk.contest.running, 3)
+        await trio.sleep(1)
+        assert desk.log == ["finished 1 of 1"]
+        nursery.cancel_scope.cancel()
+    assert (desk.storage, desk.recorder.gate.closed) == ([StandbyMissing, StandbyReady], False)
+    desk.recorder.gate.ended = False
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(desk.save, other)
+        await trio.sleep(1)
+        # another result of a foreign process waits, too; a decision announces both
+        store.decide(adjudication(desk.contest, 1))
+        await trio.sleep(1)
+        assert len(desk.log) == 1
+        decision = Decision(DecisionKind.NOT_STRICT, "Grace", "its disk is full", utc_time(1.7e9))
+        store.decide(record_of_decision(desk.contest, decision))
+    await desk.recorder.refresh()
+    assert desk.log == ["finished 1 of 1", "finished 2 of 2", "adjudicate 1", "not_strict None"]
+    assert not desk.faults
+
+
+@pytest.mark.usefixtures("no_threads")
+async def test_a_decision_of_another_process_waits_for_a_standby_host(tmp_path: Path) -> None:
+    store = MemoryStore()
+    desk = strict_desk(tmp_path, store)
+    await desk.begin()
+    store.decide(adjudication(desk.contest, 1))
+    with trio.move_on_after(2):
+        await desk.recorder.refresh()
+    assert desk.log == []
+    note_copied(desk.contest.running, 3)
+    await desk.recorder.refresh()
+    assert desk.log == ["adjudicate 1"]
+
+
+@pytest.mark.usefixtures("no_threads")
+async def test_a_result_that_waits_for_a_standby_host_does_not_hold_up_the_end(tmp_path: Path) -> None:
+    """Ctrl-C: it is on record, and was not announced. The next run waits before it goes on."""
+    store = MemoryStore()
+    desk = strict_desk(tmp_path, store)
+    await desk.begin()
+    with trio.fail_after(60):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(desk.recorder.gate.run)
+            nursery.start_soon(desk.save_all, *desk.issued)
+            await trio.sleep(1)
+            nursery.cancel_scope.cancel()
+    assert (len(store.saved) > 0, desk.log, desk.faults) == (True, [], [])
+    again = strict_desk(tmp_path / "again", store)
+    with trio.move_on_after(2):
+        await again.recorder.refresh()
+    assert again.tournament.place == 0
+    note_copied(again.contest.running, len(store.chain))
+    await again.recorder.refresh()
+    assert again.tournament.place == len(store.chain)
+    note_copied(again.contest.running, 0)
+    with trio.move_on_after(2) as waiting:
+        await again.recorder.confirm()
+    assert waiting.cancelled_caught

@@ -13,6 +13,8 @@ from trio.testing import MockClock
 from getstep_server.cli.main import run_command
 from getstep_server.config.contest import database_path, load_contest, running_path
 from getstep_server.config.host_key import bearer_key
+from getstep_server.decisions.making import decide
+from getstep_server.decisions.requests import Freeze, NotStrict
 from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.net.registry import Fence
 from getstep_server.runtime.fencing import Fencing
@@ -56,6 +58,7 @@ from getstep_server.storage.verify import verify
 from getstep_server.web.http import EventStream, Request, Response
 from tests.old_contests.contests import unpack
 from tests.support.contests import make_contest
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
 
@@ -425,6 +428,32 @@ async def test_an_acknowledgement_says_what_a_standby_has(site: Site, folder: Pa
         nursery.cancel_scope.cancel()
     forget_copied_after(journal, copied_place(journal) - 1)  # the host has gone back to an older backup
     assert copied_place(journal) == 0
+
+
+async def test_in_strict_mode_the_page_shows_what_a_standby_has(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A decision of the host shows the rest."""
+    file, journal = folder / "contest.toml", running_path(folder)
+    file.write_text(file.read_text().replace("[server]", '[server]\nstandby = "strict"'))
+    journal.mkdir(exist_ok=True)
+    place = tournament_of(load_contest(folder)).place
+    note_copied(journal, place - 1)
+    async with without_status(folder, monkeypatch) as site:
+        feed = site.app.feed
+        assert (feed.whole.place, feed.whole.is_strict, feed.tournament.done) == (place - 1, True, 1)
+        with trio.fail_after(PATIENCE_SECONDS):
+            note_copied(journal, place)
+            while feed.whole.place < place:
+                await trio.sleep(0.05)
+            by = {"by": "Grace", "why": "a test"}
+            await trio.to_thread.run_sync(decide, folder, Freeze(**by))
+            await trio.sleep(1)
+            assert not feed.frozen
+            await trio.to_thread.run_sync(decide, folder, NotStrict(**by))
+            while feed.whole.place < place + 2:
+                await trio.sleep(0.05)
+        assert feed.frozen
 
 
 async def test_a_host_that_had_a_standby_waits_before_it_plays(folder: Path, mock_clock: MockClock) -> None:

@@ -195,6 +195,8 @@ async def test_decisions_are_those_of_the_commands(
         {"decision": "disqualify", "team": "Emil", "why": "a bot of another team"},
         {"decision": "freeze", "why": "the last results"},
         {"decision": "reveal", "why": "the ceremony"},
+        {"decision": "strict", "why": "the second laptop is here"},
+        {"decision": "not_strict", "why": "it is gone"},
     ]
     assert {form["decision"] for form in forms} == {
         kind.__struct_config__.tag for kinds in host.KINDS.values() for kind in kinds
@@ -225,6 +227,8 @@ async def test_decisions_are_those_of_the_commands(
         ["teams", "disqualify", folder_text, "Emil", "--why", "a bot of another team"],
         ["freeze", folder_text, "--why", "the last results"],
         ["reveal", folder_text, "--all", "--why", "the ceremony"],
+        ["standby", folder_text, "--strict", "on", "--why", "the second laptop is here"],
+        ["standby", folder_text, "--strict", "off", "--why", "it is gone"],
     ]
     for words in commands:
         assert await trio.to_thread.run_sync(run_command, words) == 0, capsys.readouterr()

@@ -21,7 +21,7 @@ from getstep_server.records.record import RecordError, parse
 from getstep_server.standby.marks import copied_place
 from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.store import Store
-from getstep_server.tournament.strict import announced_place, strict_after
+from getstep_server.tournament.strict import strict_after
 from getstep_server.tournament.tournament import Tournament
 
 WAIT_SECONDS = 5.0
@@ -80,15 +80,15 @@ class StandbyGate:
         Args:
             place: that of a record which is in the database.
         """
-        looks = 0
+        looks, due = 0, trio.current_time() + WAIT_SECONDS
         try:
             while not self.ended:
                 copied = await trio.to_thread.run_sync(copied_place, self._contest.running)
-                if copied >= place or (looks % DECISIONS_EVERY == 0 and await self._may_announce(place, copied)):
+                if copied >= place or (looks % DECISIONS_EVERY == 0 and await self._is_over()):
                     return True
                 looks += 1
                 await trio.sleep(LOOK_SECONDS)
-                if not self.closed and looks * LOOK_SECONDS >= WAIT_SECONDS:
+                if not self.closed and trio.current_time() >= due:
                     self.closed = True
                     self._publish(StandbyMissing(place, copied))
             return False
@@ -98,14 +98,12 @@ class StandbyGate:
                 self._publish(StandbyReady(place))
                 self._changed()
 
-    async def _may_announce(self, place: int, copied: int) -> bool:
-        """Return True if the records may be announced, by the host's decisions, too."""
-        applied = self._tournament.place
+    async def _is_over(self) -> bool:
+        """Return True if the host has decided that records do not wait."""
         try:
-            tail = await self._store.tail(applied)
+            return not self.holds(await self._store.tail(self._tournament.place))
         except DatabaseError:  # it is away: the next look
             return False
-        return announced_place(self._tournament.is_strict, _parsed(tail), applied, copied) >= place
 
 
 def _parsed(tail: Sequence[bytes]) -> list[Mapping[str, Any]]:

@@ -14,6 +14,9 @@ moment, so the copy can be resumed wherever the stream ends. `folder` writes bot
 *The channel.* Both computers know the host's key (`config.host_key`). `sealed` makes keys of it for one connection,
 and encrypts and authenticates each frame: the copy has the tokens of all teams, and the page speaks plain HTTP.
 
+*Strict mode.* The copy acknowledges the records that it has on its disk (`messages.Ack`), and the page notes their
+place (`marks.note_copied`). In strict mode, no record is announced before (`runtime.standby_gate`, `web.feed`).
+
 *The fencing number* is 0, and one more after each take-over. It is a decision on record, and part of the proof of
 each login. The second host tells the first one about it as long as it runs; a bot that has seen the higher number
 tells it, too, with the *certificate* that only the host's key can make. The first host then stops, and its *mark*

@@ -58,7 +58,7 @@ HANG_SECONDS = 12.0
 """A status that is older than that is one of a server that does nothing: it is written every 5.5 s, in a thread."""
 
 STOP_SECONDS = 5.0
-"""The time in which the server has to stop after a take-over. Then this process ends it: it may hang."""
+"""The time in which the server has to stop after a take-over; then it is ended. One that hangs has none."""
 
 _NONCES = re.compile(r"([0-9a-f]{32})\.[0-9a-f]{32}")
 
@@ -133,7 +133,8 @@ class StandbyFeed:
         """
         while not self._gives_way:
             await trio.sleep(ROUND_SECONDS)
-        await trio.sleep(STOP_SECONDS)
+        if not self._server_hangs():
+            await trio.sleep(STOP_SECONDS)
         if os.getppid() == server:
             os.kill(server, getattr(signal, "SIGKILL", signal.SIGTERM))
 
