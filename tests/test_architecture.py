@@ -598,7 +598,7 @@ ROOMS: dict[str, tuple[int, set[str], str]] = {
     "sandbox": (3, {"limits"}, "it runs programs, and knows no contest"),
     "config": (
         2,
-        {"errors", "file_lock", "formats", "limits", "text", "validation"},
+        {"addresses", "errors", "file_lock", "formats", "limits", "text", "validation"},
         "what the host writes comes before what happens",
     ),
     "addresses": (1, set(), "several rooms count by address"),

@@ -64,6 +64,11 @@ def lan_address() -> str:
     return _routed_address() or next(iter(_interface_addresses()), "") or socket.gethostname()
 
 
+def web_address(host: str, port: int | None, scheme: str = "http") -> str:
+    """Return the address of a page, such as ``http://192.168.1.10:8080/``; the port may be the usual one, None."""
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}{'' if port is None else f':{port}'}/"
+
+
 def doubtful_address(host: str) -> str:
     """Return why the address that contestants are told may be wrong, and what to do; "" if it is right."""
     if not is_any(host) or _routed_address():

@@ -95,6 +95,20 @@ class PageEnded(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class CertificateNews(Notice):
+    """The TLS certificate was replaced, could not be replaced, or expires soon; ``why`` is a sentence."""
+
+    level = "warning"
+    logged = "certificate"
+    whole = True
+
+    why: str
+
+    def text(self, _: Names, /) -> str:
+        return f"! {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeEnded(Notice):
     """A judge process has ended with exit ``code``; it is started again in ``again_in`` seconds."""
 
@@ -679,6 +693,7 @@ class IncidentsSummed:
 Event: TypeAlias = (
     Listening
     | PageEnded
+    | CertificateNews
     | JudgeEnded
     | HouseBotEnded
     | Announced

@@ -303,6 +303,15 @@ MAX_PAGE_UPLOADS = 4
 PAGE_UPLOAD_SECONDS = 120.0
 """The time for a request with a long body: 10 MB at 85 kB/s, which a bad WLAN has."""
 
+MAX_PAGE_HANDSHAKES = 256
+"""The TLS handshakes of the page at the same time: those of a class that loads it. An honest one takes 0.1 s."""
+
+PAGE_HANDSHAKE_SECONDS = 10.0
+"""The time from the connection to the end of its TLS handshake, as for a request."""
+
+MAX_FORWARDED = 16
+"""The addresses in ``X-Forwarded-For``: each proxy on the way adds one, and a client may begin the list itself."""
+
 PAGE_IDLE_SECONDS = 30.0
 """The time between two requests on one connection. Then the server closes it, and a browser opens a new one."""
 

@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from math import isfinite
-from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET, Meta, Struct
@@ -178,21 +178,24 @@ def mistakes_in(model: type[Struct], data: object) -> list[Mistake]:
 @cache
 def _checks_of(model: type[Struct]) -> tuple[tuple[str, Callable[[Any], object]], ...]:
     """Return the checks of a model's fields, with their names."""
-    return tuple(
-        (field.name, check)
-        for field in msgspec.structs.fields(model)
-        if (check := _check_in(field.type)) is not None
-    )
+    return tuple((field.name, check) for field in msgspec.structs.fields(model) for check in _checks_in(field.type))
 
 
-def _check_in(kind: Any) -> Callable[[Any], object] | None:
-    """Return the check of a type, which may be ``X | None``."""
+def _checks_in(kind: Any) -> Iterator[Callable[[Any], object]]:
+    """Yield the checks of a type, which may be ``X | None``, or a list of what is checked."""
     for meta in getattr(kind, "__metadata__", ()):
         if isinstance(meta, Meta) and meta.extra and "check" in meta.extra:
-            found: Callable[[Any], object] = meta.extra["check"]
-            return found
+            yield meta.extra["check"]
+    if get_origin(kind) is list:
+        yield from (partial(_check_items, check) for one in get_args(kind) for check in _checks_in(one))
     inner = [kind.__origin__] if hasattr(kind, "__metadata__") else get_args(kind) if _is_union(kind) else []
-    return next((check for one in inner if (check := _check_in(one)) is not None), None)
+    for one in inner:
+        yield from _checks_in(one)
+
+
+def _check_items(check: Callable[[Any], object], values: Iterable[Any]) -> None:
+    for value in values:
+        check(value)
 
 
 def _is_union(kind: Any) -> bool:

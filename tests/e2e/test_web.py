@@ -54,17 +54,19 @@ def test_pip_installs_from_the_page(programs: Programs, tmp_path: Path) -> None:
     assert (target / "getstep_engines" / "__init__.py").exists()
 
 
-def test_the_next_free_port_is_used() -> None:
+def test_the_next_free_port_is_used(make_contest: MakeContest) -> None:
+    contest = load_contest(make_contest())
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with open_page_listener("127.0.0.1", port) as listener:
             assert port < listener.getsockname()[1] < port + 20
-            assert page_address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
+            assert page_address(contest, listener) == f"http://127.0.0.1:{listener.getsockname()[1]}/"
 
 
-def test_the_address_is_one_that_others_can_reach() -> None:
+def test_the_address_is_one_that_others_can_reach(make_contest: MakeContest) -> None:
+    contest = load_contest(make_contest())
     with open_page_listener("0.0.0.0", 0) as listener:
-        assert "0.0.0.0" not in page_address(listener)
+        assert "0.0.0.0" not in page_address(contest, listener)
 
 
 def test_the_page_is_told_which_teams_are_connected(programs: Programs, make_contest: MakeContest) -> None:

@@ -26,6 +26,7 @@ from getstep_server.events import (
     AnnouncedAsAnother,
     BotAnswers,
     BotHangs,
+    CertificateNews,
     ClusterChanged,
     ClusterConnected,
     ClusterTrouble,
@@ -108,6 +109,7 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
         AnnouncedAsAnother("Autumn (ada)", "10.0.0.66"),
         {"level": "warning", "event": "announced", "name": "Autumn (ada)", "taken_by": "10.0.0.66"},
     ),
+    (CertificateNews("It expires."), {"level": "warning", "event": "certificate", "why": "It expires."}),
     (NotAnnounced("no network"), {"level": "warning", "event": "not_announced", "why": "no network"}),
     (Listening("::", 7777, None, True), {"level": "info", "event": "listening", "port": 7777, "stamped": True}),
     (

@@ -50,6 +50,7 @@ _BOARD = "tests/server/test_poller.py::"
 _DOORWAY = "tests/server/test_listener.py::"
 _POSTGRES = "tests/server/test_postgres.py::"
 _PAGE = "tests/server/test_web_http.py::"
+_PAGE_TLS = "tests/server/test_web_tls.py::"
 _API = "tests/server/test_api.py::"
 _TOPICS = "tests/server/test_web_topics.py::"
 _FIND = "tests/sdk/test_discovery.py::"
@@ -192,6 +193,9 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "DATABASE_CONNECT_SECONDS": ("10**6", f"{_POSTGRES}test_a_server_that_says_nothing_is_given_up"),
     "PAGE_BODY_BYTES": ("10**6", f"{_PAGE}test_a_body_has_at_most_4_kib"),
     "PAGE_REQUEST_SECONDS": ("1e9", f"{_PAGE}test_a_request_has_ten_seconds"),
+    "MAX_PAGE_HANDSHAKES": ("10**6", f"{_PAGE_TLS}test_so_many_handshakes_happen_at_a_time"),
+    "PAGE_HANDSHAKE_SECONDS": ("1e9", f"{_PAGE_TLS}test_a_handshake_has_ten_seconds"),
+    "MAX_FORWARDED": ("10**6", "tests/server/test_proxies.py::test_a_list_of_addresses_has_at_most_sixteen"),
     "PAGE_IDLE_SECONDS": ("1e9", f"{_PAGE}test_the_next_request_has_thirty_seconds"),
     "PAGE_SEND_SECONDS": ("1e9", f"{_PAGE}test_a_client_that_does_not_read_is_dropped_after_ten_seconds"),
     "PAGE_SEND_BUFFER": ("1 << 24", f"{_PAGE}test_the_kernel_keeps_little_for_a_client_that_does_not_read"),

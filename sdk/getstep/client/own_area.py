@@ -6,6 +6,7 @@ The token signs a nonce, and never travels; and the page has to prove that it kn
 from __future__ import annotations
 
 import argparse
+import http
 import http.client
 import json
 import secrets
@@ -20,6 +21,7 @@ from getstep.wire import sign_page_login, verify_server
 from . import saved_login
 from .discovery import find_one
 from .settings import PAGE_PORT, Address, Login, find_address, host_is_given
+from .tls import TlsError, over_tls
 
 _ANSWER_BYTES = 4_000_000
 _TIMEOUT_SECONDS = 20.0
@@ -40,6 +42,20 @@ def page_address(options: argparse.Namespace, console: Console) -> Address:
     return find_address(options.host, options.port or PAGE_PORT)
 
 
+class _Connection(http.client.HTTPConnection):
+    """A connection to the page, over TLS if the bots of this login use it: both ports have the same certificate."""
+
+    def __init__(self, address: Address) -> None:
+        super().__init__(address.host, address.port, timeout=_TIMEOUT_SECONDS)
+        self._tls = address.tls
+
+    def connect(self) -> None:
+        super().connect()
+        if self._tls:
+            self.sock = over_tls(self.sock, self.host, self._tls)
+            self.sock.settimeout(_TIMEOUT_SECONDS)
+
+
 class OwnArea:
     """The team's area of a live page.
 
@@ -53,6 +69,7 @@ class OwnArea:
         self._address = address
         self._not_sent = not_sent
         self._unsure = unsure
+        self._url = f"{'https' if address.tls else 'http'}://{address}"
         self._cookie = ""
         self._has_answered = False
 
@@ -63,7 +80,7 @@ class OwnArea:
             GetstepError: the page cannot be reached, or does not accept the login.
             NotProved: the page does not prove that it knows the token; nothing but the login was sent.
         """
-        console.say(f"Logging in at http://{self._address} ...")
+        console.say(f"Logging in at {self._url} ...")
         nonce, mine = self.get("/own/nonce.json").get("nonce"), secrets.token_hex(16)
         if not isinstance(nonce, str):
             raise self._strange()
@@ -76,7 +93,7 @@ class OwnArea:
         answer = self.send_form("/own/login", form)
         proof = answer.get("proof")
         if not isinstance(proof, str) or not verify_server(team.token, nonce, mine, proof):
-            raise NotProved(f"http://{self._address} does not prove that it knows your token, so {self._not_sent}.")
+            raise NotProved(f"{self._url} does not prove that it knows your token, so {self._not_sent}.")
 
     def get(self, target: str) -> dict[str, Any]:
         """Return a document of the page."""
@@ -108,28 +125,33 @@ class OwnArea:
         )
 
     def _ask(self, method: str, target: str, data: bytes, **headers: str) -> dict[str, Any]:
-        connection = http.client.HTTPConnection(self._address.host, self._address.port, timeout=_TIMEOUT_SECONDS)
+        connection = _Connection(self._address)
         if self._cookie:
             headers["Cookie"] = self._cookie
         try:
             connection.request(method, target, data or None, headers)
             answer = connection.getresponse()
             body, cookie = answer.read(_ANSWER_BYTES), answer.getheader("Set-Cookie", "")
+        except TlsError as error:
+            raise NotGetstep(f"{self._url}: {error}.\n{_HINT}") from None
         except OSError as error:
             reason = error.strerror or str(error) or type(error).__name__
             if self._has_answered:  # the address is right; what was sent may be stored if only the answer is lost
                 raise Unreachable(
                     f"The server has stopped, or cannot be reached any more: {reason}. {self._unsure}"
                 ) from None
-            raise Unreachable(
-                f"The live page at http://{self._address} cannot be reached: {reason}.\n{_HINT}"
-            ) from None
+            raise Unreachable(f"The live page at {self._url} cannot be reached: {reason}.\n{_HINT}") from None
         except http.client.HTTPException:  # its text may be whatever the other side has sent
             raise NotGetstep(f"{self._address} is not a web page; bots use another port.\n{_HINT}") from None
         finally:
             connection.close()
         self._has_answered = True
         self._cookie = cookie.partition(";")[0] or self._cookie
+        if answer.status == http.HTTPStatus.PERMANENT_REDIRECT:
+            raise NotGetstep(
+                f"{self._url} speaks TLS. Give getstep login the option --tls, or --tls-pin and the pin on the slip"
+                " from the host."
+            )
         if answer.status >= 400:
             raise self._refusal(answer.status, body)
         try:
@@ -152,4 +174,4 @@ class OwnArea:
         return Refused(str(status), f"{escape_control_chars(text[:1000])}.".replace("..", "."))
 
     def _strange(self) -> NotGetstep:
-        return NotGetstep(f"http://{self._address} is not the live page of a getstep contest.\n{_HINT}")
+        return NotGetstep(f"{self._url} is not the live page of a getstep contest.\n{_HINT}")

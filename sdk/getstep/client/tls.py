@@ -7,6 +7,7 @@ the name nor the dates of the certificate count: the key alone says who the host
 
 from __future__ import annotations
 
+import calendar
 import hashlib
 import hmac
 import re
@@ -69,6 +70,16 @@ def is_self_signed(certificate: bytes) -> bool:
     """Return True if a certificate in DER names its subject as its issuer. Raises like `pin_of`."""
     fields = _fields(certificate)
     return fields[3] == fields[5]
+
+
+def expiry_of(certificate: bytes) -> float:
+    """Return when a certificate in DER expires, in seconds since the epoch. Raises like `pin_of`."""
+    dates = _content(_fields(certificate)[4])
+    end = dates[_bounds(dates)[1] :]
+    text = _content(end).decode("ascii", "replace")
+    if end[:1] == b"\x17":  # UTCTime has two digits of the year (RFC 5280, section 4.1.2.5.1)
+        text = ("19" if text >= "5" else "20") + text
+    return float(calendar.timegm(time.strptime(text, "%Y%m%d%H%M%SZ")))
 
 
 def over_tls(sock: socket.socket, host: str, tls: str) -> ssl.SSLSocket:

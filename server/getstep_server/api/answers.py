@@ -776,7 +776,8 @@ class HostHealth(Answer, frozen=True, kw_only=True):
     """How a contest and its server are: ``lag_ms`` is how late the judge's event loop woke, ``start_at`` the start.
 
     ``incidents`` are counted by code. ``connections`` are those of the page, ``followers`` the browsers that follow
-    pages and the readers of the feed.
+    pages and the readers of the feed. ``certificate_expires`` is null without TLS; ``certificate_problem`` is what
+    the host should do about the certificate, "" if nothing.
     """
 
     state: ContestState
@@ -790,6 +791,8 @@ class HostHealth(Answer, frozen=True, kw_only=True):
     incidents: dict[str, int]
     connections: int
     followers: int
+    certificate_expires: int | None
+    certificate_problem: str
     paused: list[PauseAnswer]
     matches: list[HostMatch]
     teams: list[HostTeam]

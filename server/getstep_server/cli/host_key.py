@@ -7,11 +7,10 @@ import socket
 from collections.abc import Iterator
 from typing import get_args
 
-from getstep_server.addresses import is_any, reachable_host
+from getstep_server.addresses import is_any, reachable_host, web_address
 from getstep_server.config.contest import Contest, HostPage, load_contest
 from getstep_server.config.host_key import bearer_key, new_link
 from getstep_server.errors import ConfigError, UsageError
-from getstep_server.web.listener import console_address
 
 from ._parser import EXIT_OK, folder_argument
 
@@ -78,10 +77,25 @@ def console_lines(contest: Contest, listener: socket.socket) -> Iterator[str]:
     except (ConfigError, UsageError) as error:  # on a full disk, for example: the contest goes on
         yield f"! No console for the host: {error}"
         return
-    shown = console_address(reachable_host(host) if on_lan else _loopback(host), port, link)
+    shown = _console_address(
+        contest, reachable_host(host) if on_lan else _loopback(host), port, link, on_lan=on_lan
+    )
     yield f"Host's console, {'from this network' if on_lan else 'on this computer only'}: {shown}"
-    if on_lan:
+    if is_readable(contest):
         yield READABLE
+
+
+def is_readable(contest: Contest) -> bool:
+    """Return True if the console answers the network without TLS."""
+    return contest.file.server.host_page == "lan" and not contest.page_at("host", 0).startswith("https:")
+
+
+def _console_address(contest: Contest, host: str, port: int, link: str, *, on_lan: bool) -> str:
+    """Return the address of the console at this host, with a link that works once."""
+    server = contest.file.server
+    scheme = "http" if server.tls_key is None else "https"
+    page = contest.page_at(host, port) if on_lan else web_address(host, port, scheme)
+    return f"{page}host?key={link}"
 
 
 def _loopback(host: str) -> str:
@@ -96,5 +110,6 @@ def _print_link(args: argparse.Namespace) -> int:
     server = contest.file.server
     port = server.web_port if args.web_port is None else args.web_port
     host = reachable_host(server.host) if args.lan else "127.0.0.1"
-    print(console_address(host, port, new_link(contest.folder, name=args.name.strip(), new_key=args.new)))
+    link = new_link(contest.folder, name=args.name.strip(), new_key=args.new)
+    print(_console_address(contest, host, port, link, on_lan=args.lan))
     return EXIT_OK

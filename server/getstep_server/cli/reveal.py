@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trio
 
-from getstep_server.addresses import local_host
+from getstep_server.addresses import local_host, web_address
 from getstep_server.config.contest import Contest, load_contest
 from getstep_server.decisions import making
 from getstep_server.decisions.requests import Freeze, Reveal
@@ -88,9 +88,11 @@ def _reveal(args: argparse.Namespace) -> int:
             made = Steering(feed, partial(_end_freeze, contest.folder, request))
             terminal = console()
             host, port = listener.getsockname()[:2]
-            print_address(terminal, f"{page_address(listener)}reveal")
+            print_address(terminal, f"{page_address(contest, listener)}reveal")
+            # at a loopback address: the key then leaves this machine with no packet
             terminal.print("Open this on this machine, and tell nobody. It steers the reveal:")
-            terminal.print(f"http://{_own_host(host)}:{port}/reveal#key={made.key}")
+            scheme = "http" if contest.file.server.tls_key is None else "https"
+            terminal.print(f"{web_address(local_host(host), port, scheme)}reveal#key={made.key}")
             return made
 
         trio.run(partial(serve, args.contest, listener, reveal=steering))
@@ -113,9 +115,3 @@ def _check(contest: Contest, tournament: Tournament) -> None:
         raise UsageError(
             f"{contest.folder}: a server still plays the contest; wait for its end, or show all now with: {at_once}"
         )
-
-
-def _own_host(host: str) -> str:
-    """Return the address by which this machine reaches its own listener; the key then leaves it with no packet."""
-    host = local_host(host)
-    return f"[{host}]" if ":" in host else host

@@ -237,7 +237,7 @@ def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | 
         why = f"cannot listen on {server.host} port {server.web_port} or the ports after it"
         progress.say(f"! No live page: {why} ({error.strerror or error}); give another --web-port")
         return None
-    progress.say_page(page_address(listener))
+    progress.say_page(page_address(contest, listener))
     port = listener.getsockname()[1]
     for line in console_lines(contest, listener):
         progress.say(line)

@@ -17,7 +17,7 @@ from getstep_server.web.process import serve
 
 from ._parser import EXIT_OK, WEB_PORT_HELP, add_option, folder_argument
 from ._shared import console, print_address, print_folded, say_notes
-from .host_key import READABLE, add_host_page
+from .host_key import READABLE, add_host_page, is_readable
 
 _WEB = """\
 Show a contest in the browser: one that is over, or one that another server
@@ -47,11 +47,12 @@ def _web(args: argparse.Namespace) -> int:
     )
     frozen = tournament_of(contest).frozen_at is not None
     with page_listener(contest) as listener:
-        print_address(console(), page_address(listener))
+        print_address(console(), page_address(contest, listener))
         if frozen:
             reveal = shell_command("reveal", args.contest)
             say_notes([f"the page hides the results since the freeze; show them with: {reveal}"])
-        if (where := contest.file.server.host_page) == "lan":
+        where = contest.file.server.host_page
+        if is_readable(contest):
             print_folded(READABLE)
         trio.run(partial(serve, args.contest, listener, host_page=where))
     return EXIT_OK

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct, field, structs
 from msgspec.structs import replace
 
 from getstep.wire import MAX_NAME
+from getstep_server.addresses import web_address
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.formats import FORMATS
 from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
@@ -21,7 +22,21 @@ from getstep_server.validation import Check, Location, Mistake, ValidationError,
 
 from .database_address import DatabaseAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
-from .fields import Address, FilePath, Host, Name, OutsideAddress, Port, Seconds, TeamId, TomlTable, check_unique
+from .fields import (
+    Address,
+    FilePath,
+    HeaderName,
+    Host,
+    Name,
+    Network,
+    OutsideAddress,
+    PageAddress,
+    Port,
+    Seconds,
+    TeamId,
+    TomlTable,
+    check_unique,
+)
 from .toml_file import SettingError, config_error, errors_of, load
 
 CLASSIC_GAME = "hop"
@@ -56,8 +71,11 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     more than one, ``judges`` is how many further processes judge the matches. ``addresses`` are those at which
     contestants reach this server through address translation; one without a port stands for all ports.
     ``host_page`` is where the host's console answers: to browsers of this machine, of the network, or nowhere.
-    ``tls_certificate`` and ``tls_key`` are PEM files: with them the port for bots speaks TLS. With ``standby`` as
-    "strict", nothing is announced before a standby host has it on its disk.
+    ``tls_certificate`` and ``tls_key`` are PEM files: with them the ports for bots and browsers speak TLS.
+    ``trusted_proxies`` are the addresses of reverse proxies that say who their clients are, and ``page_address`` is
+    what people type if there is one. The name in the header ``trusted_user_header`` of such a proxy logs a browser
+    in: for the team with this id, or with this name in the column ``trusted_user_column`` of its class list.
+    With ``standby`` as "strict", nothing is announced before a standby host has it on its disk.
     """
 
     host: Host = "0.0.0.0"  # noqa: S104 - contestants come from the LAN
@@ -71,6 +89,10 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
     tls_certificate: FilePath | None = None
     tls_key: FilePath | None = None
     standby: Literal["optional", "strict"] = "optional"
+    page_address: PageAddress | None = None
+    trusted_proxies: Annotated[list[Network], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as below
+    trusted_user_header: HeaderName | None = None
+    trusted_user_column: Name | None = None
     web_names: Annotated[list[Host], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - msgspec copies an empty list
     addresses: Annotated[list[OutsideAddress], Check(check_unique, max_length=16)] = []  # noqa: RUF012 - as above
 
@@ -86,6 +108,12 @@ class ServerTable(TomlTable, frozen=True, kw_only=True):
         if files["tls_key"] is not None and fields.get("judges", 1) > 1:
             expected = "1 with TLS: the state of a connection with TLS cannot be given to a judge process"
             yield wrong(("judges",), fields["judges"], expected)
+        header, column = fields.get("trusted_user_header"), fields.get("trusted_user_column")
+        if header is not None and not fields.get("trusted_proxies"):
+            expected = "trusted_proxies as well: from anybody else this header would log in everybody"
+            yield wrong(("trusted_user_header",), header, expected)
+        if column is not None and header is None:
+            yield wrong(("trusted_user_column",), column, "trusted_user_header as well")
 
 
 class PageTable(TomlTable, frozen=True, kw_only=True):
@@ -254,6 +282,13 @@ class Contest(Struct, frozen=True, dict=True):
     def database(self) -> DatabaseAddress:
         address = self.file.server.database
         return database_path(self.folder) if address is None else postgres_address(address)
+
+    def page_at(self, host: str, port: int) -> str:
+        """Return the address of the live page for people: ``page_address``, or the one at this host and port."""
+        server = self.file.server
+        if server.page_address is not None:
+            return f"{server.page_address}/"
+        return web_address(host, port, "http" if server.tls_key is None else "https")
 
     @property
     def running(self) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Annotated
@@ -74,11 +75,47 @@ def _check_ms(seconds: float) -> None:
         raise ValueError("at least 0.001")
 
 
+def _check_network(value: str) -> None:
+    from ipaddress import ip_network  # here: few contests have a proxy
+
+    try:
+        ip_network(value)
+    except ValueError:
+        raise ValueError("an IP address or a network, such as 127.0.0.1 or 10.1.0.0/16") from None
+
+
+def _check_page_address(value: str) -> None:
+    from urllib.parse import urlsplit  # as above
+
+    try:
+        found = urlsplit(value)
+        fits = found.scheme in ("http", "https") and found.port != 0 and f"{found.scheme}://{found.netloc}" == value
+    except ValueError:
+        fits = False
+    if not fits or "@" in value or not found.hostname or not _is_host(found.hostname):
+        raise ValueError("the address of the page without a path, such as https://contest.example.org")
+
+
+_OTHER_HEADERS = {
+    *("host", "cookie", "origin", "authorization", "connection", "content-length", "transfer-encoding"),
+    *("x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"),
+}
+"""Headers that browsers send, or that have another meaning."""
+
+
+def _check_header(value: str) -> None:
+    if not re.fullmatch("[A-Za-z0-9-]+", value) or value.lower() in _OTHER_HEADERS:
+        raise ValueError("the name of a header that only the proxy sends, such as X-Remote-User")
+
+
 Name = Annotated[str, Check(check_visible, max_length=MAX_NAME)]
 Host = Annotated[str, Check(_check_host, max_length=MAX_NAME)]
 Address = Annotated[str, Check(_check_address)]
 FilePath = Annotated[str, Check(check_visible, max_length=1000)]
 """A file; a relative path begins in the contest's folder."""
+Network = Annotated[str, Check(_check_network)]
+PageAddress = Annotated[str, Check(_check_page_address, max_length=300)]
+HeaderName = Annotated[str, Check(_check_header, max_length=64)]
 OutsideAddress = Annotated[str, Check(_check_outside_address)]
 Port = Annotated[int, Meta(ge=0, le=65535)]  # 0: the system chooses a free one
 TeamId = Annotated[int, Meta(ge=0, le=MAX_TEAM)]

@@ -179,7 +179,7 @@ class WireConnection(ClientConnection):
         if self.registry.page_port is None:
             return None
         reached = wire.SocketAddress.of(self._sock.getsockname())
-        return f"http://{wire.SocketAddress(reached.ip, self.registry.page_port)}"
+        return self.registry.contest.page_at(str(reached.ip), self.registry.page_port).rstrip("/")
 
 
 def welcome(contest: Contest, team: int) -> Welcome:

@@ -10,10 +10,11 @@ import html
 import shlex
 import textwrap
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from getstep_engines import GAMES
 from getstep_server.addresses import reachable_host
-from getstep_server.config.certificate import tls_words
+from getstep_server.config.certificate import certificate_of, tls_words
 from getstep_server.config.contest import Contest, Team, contest_path
 from getstep_server.config.contestants_package import NAME as WHEEL
 from getstep_server.config.contestants_package import package_hash
@@ -234,11 +235,15 @@ def _game_options(games: Sequence[str]) -> str:
 def _source(contest: Contest, host: str, package: str) -> str:
     """Return the operand of ``pip install``: the package on the live page, or a file if that has no fixed address.
 
-    The page has no certificate, and any computer can answer in its place. The hash on paper is not from there.
-    Quotes keep a shell from giving the number sign a meaning.
+    The page may have no certificate, or one that pip does not know, and any computer can answer in its place. The
+    hash on paper is not from there. Quotes keep a shell from giving the number sign a meaning.
     """
     page = page_address_to_type(contest, host)
-    return f'"{page}wheels/{WHEEL}{HASH}{package}"' if page else WHEEL
+    if not page:
+        return WHEEL
+    certificate = None if contest.file.server.page_address else certificate_of(contest)
+    trust = "" if certificate is None or not certificate.self_signed else f"--trusted-host {urlsplit(page).netloc} "
+    return f'{trust}"{page}wheels/{WHEEL}{HASH}{package}"'
 
 
 def _text_page(contest: Contest, team: Team, host: str, package: str) -> str:
@@ -263,8 +268,8 @@ def _html_page(contest: Contest, team: Team, host: str, package: str) -> str:
 
 def page_address_to_type(contest: Contest, host: str) -> str:
     """Return the address of the live page; "" if contest.toml leaves its port to the system."""
-    port, name = contest.file.server.web_port, f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/" if port else ""
+    server = contest.file.server
+    return contest.page_at(host, server.web_port) if server.web_port or server.page_address else ""
 
 
 def _qr_figure(address: str) -> str:

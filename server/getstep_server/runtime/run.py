@@ -18,8 +18,18 @@ import trio
 from getstep.wire import Goodbye
 from getstep_server.config.certificate import certificate_of
 from getstep_server.config.contest import Contest, check_matches, check_teams
-from getstep_server.events import Bus, ContestOver, DiskUsable, Event, Publish, TeamArrived, TeamLeft
+from getstep_server.events import (
+    Bus,
+    CertificateNews,
+    ContestOver,
+    DiskUsable,
+    Event,
+    Publish,
+    TeamArrived,
+    TeamLeft,
+)
 from getstep_server.incident import Incident
+from getstep_server.net.certificate_watch import keep_current
 from getstep_server.net.classic import ClassicConnection
 from getstep_server.net.connection import SHUTDOWN_RETRY_MS
 from getstep_server.net.listener import MakeConnection, accept_forever, open_ports
@@ -219,6 +229,8 @@ async def run_opened(
                 nursery.start_soon(accept_forever, ports.local, WireConnection, registry, nursery)
             if ports.classic is not None:
                 nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
+            if certificate is not None:
+                nursery.start_soon(keep_current, certificate, lambda news: bus.publish(CertificateNews(news)))
             nursery.start_soon(scheduler.run)
             nursery.start_soon(run_log.run)
             nursery.start_soon(disk.run)

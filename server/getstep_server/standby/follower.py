@@ -5,6 +5,7 @@ from __future__ import annotations
 import http
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -64,11 +65,16 @@ class HostLink:
 
     def __init__(self, host: FirstHost) -> None:
         self._host = host
-        self._stream = http.client.HTTPConnection(host.host, host.port, timeout=SILENCE_SECONDS)
-        self._side = http.client.HTTPConnection(host.host, host.port, timeout=SILENCE_SECONDS)
+        self._stream, self._side = _connection(host), _connection(host)
         try:
             self._stream.request("GET", ADDRESS)
-            answer = _checked(self._stream.getresponse())
+            answer = self._stream.getresponse()
+            if answer.status == http.HTTPStatus.PERMANENT_REDIRECT:  # the page speaks TLS
+                self.close()
+                self._stream, self._side = _connection(host, tls=True), _connection(host, tls=True)
+                self._stream.request("GET", ADDRESS)
+                answer = self._stream.getresponse()
+            answer = _checked(answer)
             nonce = msgspec.json.decode(answer.read(_MAX_ANSWER_BYTES), type=dict[str, str])["nonce"]
         except (OSError, http.client.HTTPException, msgspec.DecodeError, KeyError) as error:
             self.close()
@@ -113,6 +119,15 @@ class HostLink:
         body = self._sealer.seal(encode(message))
         connection.request("POST", f"{ADDRESS}/{what}", body, {HEADER: self._nonces})
         return _checked(connection.getresponse())
+
+
+def _connection(host: FirstHost, *, tls: bool = False) -> http.client.HTTPConnection:
+    """Return a connection to a host. Its certificate is not checked: the host's key seals all that travels."""
+    if not tls:
+        return http.client.HTTPConnection(host.host, host.port, timeout=SILENCE_SECONDS)
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return http.client.HTTPSConnection(host.host, host.port, timeout=SILENCE_SECONDS, context=context)
 
 
 def _read(answer: http.client.HTTPResponse, count: int) -> bytes:

@@ -14,9 +14,10 @@ from msgspec.structs import asdict
 from getstep.conventions import CONVENTIONS
 from getstep.languages import LANGUAGES
 from getstep_engines import GAMES
-from getstep_server.addresses import lan_address
+from getstep_server.addresses import lan_address, web_address
 from getstep_server.api.answers import HostHealth, NoticesParts
 from getstep_server.api.visibility import VisibleGame
+from getstep_server.config.certificate import Certificate
 from getstep_server.config.contest import HostPage
 from getstep_server.config.contestants_package import NAME as CONTESTANTS_PACKAGE
 from getstep_server.limits import STANDBY_BODY_BYTES
@@ -159,6 +160,7 @@ class App:
         steering: the steps of a reveal, if the host steers one here.
         keeper: keeps logins and games for a page that is started again; by default none are kept.
         host_page: where the host's console answers; None: where contest.toml says.
+        certificate: of the contest, if the page speaks TLS.
     """
 
     def __init__(
@@ -168,10 +170,12 @@ class App:
         steering: Steering | None = None,
         keeper: Keeper | None = None,
         host_page: HostPage | None = None,
+        certificate: Certificate | None = None,
     ) -> None:
         self.feed = feed
         self.tables = tables
         self.steering = steering
+        self._certificate = certificate
         self.keeper = keeper or Keeper()
         self.wall = Wall()
         self.pages = Pages(feed, tables, steering, self.wall)
@@ -184,7 +188,7 @@ class App:
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render, self.keeper)
-        state = HostState(feed)
+        state = HostState(feed, certificate)
         health = partial(self._health, state)
         self.rehearsal = Rehearsal(feed.folder, lambda: feed.whole.place > 0)
         self.host_api = HostApi(state, self.access, health)
@@ -256,13 +260,14 @@ class App:
 
     def _address(self, request: Request) -> str:
         """Return the address at which a phone finds this page, whatever the computer at the projector calls it."""
-        authority, host = _authority(request)
-        if host not in LOOPBACK_NAMES:
-            return f"http://{authority}/"
+        if (known := self.feed.contest.file.server.page_address) is not None:
+            return f"{known}/"
+        if request.typed_host not in LOOPBACK_NAMES:
+            return f"{request.page}/"
         if not self.listens_to_all:
             return ""  # no phone finds it
-        found, port = lan_address(), urlsplit(f"//{authority}").port
-        return f"http://{f'[{found}]' if ':' in found else found}{f':{port}' if port else ''}/"
+        found, port = lan_address(), urlsplit(request.page).port
+        return web_address(found, port, request.scheme)
 
     def look(self, _: Request, name: str) -> AnyResponse:
         """Return how a game looks, for the script that draws boards."""
@@ -280,14 +285,13 @@ class App:
     def start(self, request: Request) -> AnyResponse:
         """Return what a contestant has to type, with this server's addresses."""
         contest, server = self.feed.contest, self.feed.contest.file.server
-        authority, host = _authority(request)
         offered = self.package.digest() is not None
         games = self._games()
         return self.render(
             "start",
             title="Take part",
             offered=offered,
-            install=f"-r http://{authority}/pip" if offered else CONTESTANTS_PACKAGE,
+            install=f"{self._pip_trust(request)}-r {request.page}/pip" if offered else CONTESTANTS_PACKAGE,
             package=CONTESTANTS_PACKAGE,
             games="--game all" if len(games) == len(GAMES) else " ".join(f"--game {game}" for game in games),
             practised=f" --game {next(iter(games))}" if len(games) > 1 else "",
@@ -305,10 +309,15 @@ class App:
                 if talk.game is None or talk.game in games
             ],
             submissions=contest.file.programs.submissions,
-            host=host,
+            host=request.typed_host,
             port="" if server.port == DEFAULT_PORT else f" --port {server.port}",
             contest_events=contest.events,
         )
+
+    def _pip_trust(self, request: Request) -> str:
+        """Return the option with which pip accepts a certificate that no authority has signed."""
+        own = self._certificate is not None and self._certificate.self_signed and not request.by_proxy
+        return f"--trusted-host {request.headers['host']} " if own else ""
 
     def _games(self) -> list[str]:
         """Return the names of the contest's games, in the order of its events."""
@@ -331,7 +340,7 @@ class App:
 
     def requirements(self, request: Request) -> AnyResponse:
         """Return a requirements file for pip, so that the command to type is short and always right."""
-        text = self.package.requirements(_authority(request)[0])
+        text = self.package.requirements(request.page)
         missing = "the host has not written the contestants' package; getstep-server teams slips writes it"
         return problem(404, missing) if text is None else Response(text.encode(), TEXT)
 
@@ -421,8 +430,3 @@ _VIEWS: list[tuple[re.Pattern[str], Callable[..., AnyResponse | Awaitable[AnyRes
     (re.compile(r"(/(?:[a-z]+(?:/[0-9]{1,10})?)?)"), App.page),
 ]
 """The views by address, in the order in which they are tried."""
-
-
-def _authority(request: Request) -> tuple[str, str]:
-    """Return this page's host and port as the client has typed them, and the host alone."""
-    return request.headers["host"], request.typed_host

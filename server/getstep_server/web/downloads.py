@@ -188,16 +188,14 @@ class ServedPackage:
             self._known = key, sha256(content).hexdigest()
         return self._known[1]
 
-    def requirements(self, authority: str) -> str | None:
+    def requirements(self, page: str) -> str | None:
         """Return the requirements file for ``pip install -r``, which installs the package from this page.
 
         Args:
-            authority: the page's host and port.
+            page: its address, such as ``http://192.168.1.10:8080``.
 
         Returns:
             None if the host has not written the package.
         """
         digest = self.digest()
-        return (
-            None if digest is None else f"getstep @ http://{authority}/wheels/{self._path.name}#sha256={digest}\n"
-        )
+        return None if digest is None else f"getstep @ {page}/wheels/{self._path.name}#sha256={digest}\n"

@@ -211,8 +211,7 @@ class HostConsole:
             if link and request.method == "GET":  # what only looks whether there is such a page spends no link
                 cookie = await self._access.log_in(request, link)
                 # The link leaves the address line, so it is in no picture and no history.
-                kept = f"{COOKIE}={cookie}; Path=/; HttpOnly; SameSite=Strict"
-                return redirect("/host", ("Set-Cookie", kept))
+                return redirect("/host", request.set_cookie(COOKIE, cookie))
             session = await self._access.session(request)
         except HostRefused as refused:
             return self._refuse(refused.status, str(refused))
@@ -554,6 +553,7 @@ def _facts(health: HostHealth, whole: Tournament) -> list[tuple[str, str]]:
         ("Incidents", incidents or "none"),
         ("Spectators", "results are hidden from them" if whole.frozen_at is not None else "see all results"),
         ("Page", f"{health.connections} connections, {health.followers} that follow"),
+        *([("Certificate", health.certificate_problem)] if health.certificate_problem else []),
         ("Free disk", f"{health.disk_free / 1e9:.1f} GB"),
     ]
     return facts

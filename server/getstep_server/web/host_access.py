@@ -3,10 +3,11 @@
 Theory of operation
 -------------------
 
-*Where from.* The page comes over plain HTTP. So by default only this computer is answered, and only if the browser
-has typed a loopback address: a web site that lets its own name resolve to 127.0.0.1 gets nothing. With
-``--host-page lan`` computers of the network are answered, too, if they have typed an address, or this machine's own
-name; a name of ``web_names`` is not enough, because its DNS may be another one's.
+*Where from.* The page may come over plain HTTP. So by default only this computer is answered, and only if the
+browser has typed a loopback address: a web site that lets its own name resolve to 127.0.0.1 gets nothing. What a
+trusted proxy of this computer brings does not count as from here. With ``--host-page lan`` computers of the network
+are answered, too, if they have typed an address, or this machine's own name; a name of ``web_names`` is enough only
+over TLS, because its DNS may be another one's. The name that a proxy has logged in opens no console.
 
 *A session is a random key in a cookie*, as in `own`. It is opened by a link that works once, and ends with this
 process, or when the host replaces the key (`config.host_key`). It holds at the address that has opened it: a cookie
@@ -110,8 +111,9 @@ class HostAccess:
         Raises:
             HostRefused: the console does not answer there.
         """
-        local = is_loopback(request.address) and request.typed_host in _TYPED
-        on_lan = self._where == "lan" and self._hosts.allows(request.headers.get("host", ""))
+        local = request.is_local and request.typed_host in _TYPED
+        named = request.scheme == "https" or self._hosts.allows(request.headers.get("host", ""))
+        on_lan = self._where == "lan" and named
         if self._where == "off" or not (local or on_lan):
             raise HostRefused(403, _CLOSED[self._where])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import trio
 
 from getstep_server.api.answers import HostHealth, HostMatch, HostTeam, HostTeamState
 from getstep_server.api.build import match_answer, notices
+from getstep_server.config.certificate import Certificate
 from getstep_server.records.result import PLAYERS
 from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.store import Store
@@ -48,10 +50,12 @@ class HostState:
 
     Args:
         feed: the contest.
+        certificate: of the page, if it speaks TLS.
     """
 
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: Feed, certificate: Certificate | None = None) -> None:
         self._feed = feed
+        self._certificate = certificate
         self._slow = _Slow()
         self._due = 0.0
         self._counting = trio.Lock()
@@ -99,6 +103,8 @@ class HostState:
             incidents=dict(self._slow.incidents),
             connections=connections,
             followers=followers,
+            certificate_expires=None if self._certificate is None else round(1000 * self._certificate.expires),
+            certificate_problem="" if self._certificate is None else self._certificate.problem(time.time()),
             paused=notices(whole, whole, 0, None if status is None else status.standby_missing).paused,
             matches=[self._match(live) for live in lives],
             teams=self._teams(lives),

@@ -21,6 +21,13 @@ memory, and one of each team.
 *Host.* A page that checks no ``Host`` can be read by any web site through DNS rebinding: the site's own name then
 resolves to this server's address. An attack of that kind needs a name, so literal addresses are always accepted,
 and names only if they are this machine's or configured.
+
+*TLS.* With a certificate, a client's first byte says whether it speaks TLS. The time of a handshake is bounded, and
+so is the number of handshakes. A client without TLS is sent to the same address with https. A handshake takes 1 ms
+of processor time in this process, which no match waits for.
+
+*Proxies.* What a reverse proxy says of the client is believed only if contest.toml names the proxy's address
+(`proxies`). Those connections may come without TLS, and each request on them counts as its client's.
 """
 
 from __future__ import annotations
@@ -30,6 +37,7 @@ import ipaddress
 import os
 import re
 import socket
+import ssl
 import sys
 import traceback
 import zlib
@@ -38,7 +46,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import h11
@@ -51,8 +59,10 @@ from getstep_server.api.answers import Problem
 from getstep_server.limits import (
     MAX_PAGE_CONNECTIONS,
     MAX_PAGE_CONNECTIONS_PER_ADDRESS,
+    MAX_PAGE_HANDSHAKES,
     MAX_PAGE_UPLOADS,
     PAGE_BODY_BYTES,
+    PAGE_HANDSHAKE_SECONDS,
     PAGE_HEAD_BYTES,
     PAGE_IDLE_SECONDS,
     PAGE_REQUEST_SECONDS,
@@ -61,8 +71,12 @@ from getstep_server.limits import (
     PAGE_UPLOAD_SECONDS,
 )
 
+from .proxies import NO_PROXIES, BadProxyHeader, Proxies
+
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends bytes to the client within PAGE_SEND_SECONDS, or ends its task."""
+
+Scheme: TypeAlias = Literal["http", "https"]
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
@@ -91,7 +105,9 @@ _HOST = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(
 class Request:
     """A request whose target and host are checked. Names of headers are in lower case.
 
-    ``address`` is the client's as limits count it; see `addresses.source_of`.
+    ``address`` is the client's as limits count it; see `addresses.source_of`. ``scheme`` is what the browser
+    speaks. ``user`` is the name that a trusted proxy has checked; "" if there is none. ``by_proxy``: it came from a
+    trusted proxy, so even a loopback address says nothing about where the browser is.
     """
 
     method: str
@@ -100,6 +116,9 @@ class Request:
     headers: Mapping[str, str]
     body: bytes
     address: str
+    scheme: Scheme = "http"
+    user: str = ""
+    by_proxy: bool = False
 
     @property
     def is_own(self) -> bool:
@@ -112,6 +131,16 @@ class Request:
         return fits and site in ("same-origin", "none")
 
     @property
+    def is_local(self) -> bool:
+        """True if a program of this machine has sent the request itself."""
+        return is_loopback(self.address) and not self.by_proxy
+
+    @property
+    def page(self) -> str:
+        """The address of this page as the client has typed it, such as ``https://contest.example.org``."""
+        return f"{self.scheme}://{self.headers['host']}"
+
+    @property
     def typed_host(self) -> str:
         """The name or address of this machine as the client has typed it."""
         return urlsplit(f"//{self.headers['host']}").hostname or "localhost"
@@ -120,6 +149,13 @@ class Request:
         """Return the value of a cookie that holds a random key; "" if there is none."""
         found = re.search(rf"(?:^|;\s*){name}=([A-Za-z0-9_-]{{16,64}})(?:;|$)", self.headers.get("cookie", ""))
         return found[1] if found else ""
+
+    def set_cookie(self, name: str, value: str, path: str = "/", *more: str) -> tuple[str, str]:
+        """Return the header that gives the browser a cookie, which it sends back over TLS only if it came so."""
+        secure = ["Secure"] if self.scheme == "https" else []
+        return "Set-Cookie", "; ".join(
+            [f"{name}={value}", f"Path={path}", "HttpOnly", "SameSite=Strict", *secure, *more]
+        )
 
     @property
     def takes_gzip(self) -> bool:
@@ -177,6 +213,7 @@ class Download:
     pieces: Callable[[], AsyncGenerator[bytes, None]]
 
 
+PageStream: TypeAlias = "trio.SocketStream | trio.SSLStream[trio.SocketStream]"
 AnyResponse: TypeAlias = Response | EventStream | Download
 Handler: TypeAlias = Callable[[Request], Awaitable[AnyResponse]]
 
@@ -211,10 +248,24 @@ def problem(status: int, text: str, path: str = "") -> Response:
     return Response(f"{status} {HTTPStatus(status).phrase}: {text}\n".encode(), TEXT, status)
 
 
+def _to_https(method: str, host: str, target: str) -> Response:
+    """Return the answer to a request without TLS: browsers go to the same address with https."""
+    text = f"this page speaks https: https://{host}/"
+    if method == "POST" or not target.startswith("/"):  # what it brings has been read on the way already
+        return problem(403, text, target)
+    return replace(problem(308, text, target), headers=(("Location", f"https://{host}{target}"),))
+
+
 def is_loopback(address: str) -> bool:
     """Return True if a client's address, as limits count it, is of this machine."""
     # limits count IPv6 by its first 64 bits: of those of ::1, no other address is used
     return address == "::/64" or ipaddress.ip_network(address).is_loopback
+
+
+def page_names(address: str | None) -> list[str]:
+    """Return the name in the address of a page, which is this server's as those of ``web_names`` are."""
+    name = urlsplit(address or "").hostname
+    return [] if name is None else [name]
 
 
 class HostCheck:
@@ -247,11 +298,18 @@ class _ClientTooSlow(Exception):  # noqa: N818 - it never leaves this module
 
 @dataclass(eq=False)
 class _BrowserConnection:
-    """A connection; ``waiting`` while it has no request, ``streaming`` once it follows events."""
+    """A connection; ``waiting`` while it has no request, ``streaming`` once it follows events.
 
-    stream: trio.SocketStream
+    ``peer`` is the socket's address. ``address`` is as limits count it: on a trusted proxy's connection, that of
+    the client of the latest request.
+    """
+
+    stream: PageStream
+    peer: str
     address: str
+    is_proxy: bool
     waiting: bool = True
+    shaking_hands: bool = False
     streaming: bool = False
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
@@ -263,14 +321,24 @@ class HttpServer:
         handle: called with each request; an exception becomes status 500 and a traceback on standard error.
         hosts: decides which ``Host`` headers are accepted.
         body_limit: decides how long the body of a request may be.
+        tls: returns how to accept TLS now; None: the page speaks plain HTTP.
+        proxies: those that are trusted.
     """
 
     def __init__(
-        self, handle: Handler, hosts: HostCheck, body_limit: BodyLimit = lambda _: PAGE_BODY_BYTES
+        self,
+        handle: Handler,
+        hosts: HostCheck,
+        body_limit: BodyLimit = lambda _: PAGE_BODY_BYTES,
+        *,
+        tls: Callable[[], ssl.SSLContext] | None = None,
+        proxies: Proxies = NO_PROXIES,
     ) -> None:
         self._handle = handle
         self._hosts = hosts
         self._body_limit = body_limit
+        self._tls = tls
+        self._proxies = proxies
         self.answers: Counter[int] = Counter()
         """The answers that were sent, by status; an event stream counts when it begins."""
         self._uploads: set[int] = set()  # the teams whose long bodies are read
@@ -301,31 +369,37 @@ class HttpServer:
                     nursery.start_soon(self._run, stream)
 
     async def _run(self, stream: trio.SocketStream) -> None:
-        async with stream:
-            try:
-                address = source_of(str(stream.socket.getpeername()[0]))
-            except OSError:
-                return
-            connection = _BrowserConnection(stream, address)
-            if not self._make_room(address):
-                return
-            self._connections[connection] = None
-            self._by_address[address] += 1
-            try:
-                with connection.scope:
+        try:
+            peer = str(stream.socket.getpeername()[0])
+        except OSError:
+            await trio.aclose_forcefully(stream)
+            return
+        connection = _BrowserConnection(stream, peer, source_of(peer), self._proxies.trusts(peer))
+        if not self._make_room(connection.address, is_proxy=connection.is_proxy):
+            await trio.aclose_forcefully(stream)
+            return
+        self._connections[connection] = None
+        self._by_address[connection.address] += 1
+        try:
+            with connection.scope:
+                if self._tls is None or await self._shake_hands(connection, stream, self._tls()):
                     await self._converse(connection)
-            # With *: what ends an event stream comes in the group of its nursery.
-            except* (trio.BrokenResourceError, trio.ClosedResourceError, _ClientTooSlow, OSError):
-                await trio.aclose_forcefully(stream)  # without it, closing would wait for nothing
-            except* Exception:
-                traceback.print_exc(file=sys.stderr)
-            finally:
-                del self._connections[connection]
-                self._by_address[address] -= 1
+            with trio.move_on_after(PAGE_SEND_SECONDS):  # TLS says goodbye, for which a client may have no room
+                await connection.stream.aclose()
+        # With *: what ends an event stream comes in the group of its nursery.
+        except* (trio.BrokenResourceError, trio.ClosedResourceError, _ClientTooSlow, OSError):
+            pass
+        except* Exception:
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            del self._connections[connection]
+            self._by_address[connection.address] -= 1
+            await trio.aclose_forcefully(stream)  # without waiting for a client that does not read
 
-    def _make_room(self, address: str) -> bool:
+    def _make_room(self, address: str, *, is_proxy: bool = False) -> bool:
         """Return True if another connection may be served, after closing the one that waited longest if need be."""
-        if self._by_address[address] >= MAX_PAGE_CONNECTIONS_PER_ADDRESS:
+        # a trusted proxy brings all clients: its requests are counted one by one
+        if not is_proxy and self._is_crowded(address):
             crowd = [one for one in self._connections if one.address == address]
         elif len(self._connections) >= MAX_PAGE_CONNECTIONS:
             crowd = list(self._connections)
@@ -335,6 +409,30 @@ class HttpServer:
         if waiting is not None:
             waiting.scope.cancel()
         return waiting is not None
+
+    def _is_crowded(self, address: str) -> bool:
+        return self._by_address[address] >= MAX_PAGE_CONNECTIONS_PER_ADDRESS
+
+    async def _shake_hands(
+        self, connection: _BrowserConnection, stream: trio.SocketStream, context: ssl.SSLContext
+    ) -> bool:
+        """Speak TLS from now on, if the client does; return False if it takes too long."""
+        self._limit_handshakes()
+        connection.shaking_hands = True
+        with trio.move_on_after(PAGE_HANDSHAKE_SECONDS) as scope:
+            if await stream.socket.recv(1, socket.MSG_PEEK) == _HANDSHAKE:
+                secured = trio.SSLStream(stream, context, server_side=True)
+                await secured.do_handshake()
+                connection.stream = secured
+        connection.shaking_hands = False
+        return not scope.cancelled_caught
+
+    def _limit_handshakes(self) -> None:
+        """Close the oldest handshake of the address that has most of them, if there are too many."""
+        shaking = [one for one in self._connections if one.shaking_hands and not one.scope.cancel_called]
+        if len(shaking) >= MAX_PAGE_HANDSHAKES:
+            ((largest, _),) = Counter(one.address for one in shaking).most_common(1)
+            next(one for one in shaking if one.address == largest).scope.cancel()
 
     async def _converse(self, connection: _BrowserConnection) -> None:
         """Answer the requests of a connection in order."""
@@ -378,9 +476,11 @@ class HttpServer:
             if event is not h11.NEED_DATA:
                 return None
             await _receive(parser, connection)
-        request = self._request(event, connection.address)
+        request = self._request(event, connection)
         if isinstance(request, Response):
             return request
+        if request.address != connection.address and (refusal := self._recount(connection, request.address)):
+            return refusal
         limit = self._body_limit(request)
         if isinstance(limit, Response):
             return limit
@@ -415,8 +515,22 @@ class HttpServer:
             else:
                 return None
 
-    def _request(self, head: h11.Request, address: str) -> Request | Response:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    def _recount(self, connection: _BrowserConnection, address: str) -> Response | None:
+        """Count a proxy's connection as one of its client, or return the refusal."""
+        if self._is_crowded(address):
+            return problem(503, "too many connections come from your address")
+        self._by_address[connection.address] -= 1
+        self._by_address[address] += 1
+        connection.address = address
+        return None
+
+    def _request(self, head: h11.Request, connection: _BrowserConnection) -> Request | Response:
+        lines = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in head.headers]
+        try:
+            said = self._proxies.said(lines, connection.peer if connection.is_proxy else None)
+        except BadProxyHeader as error:
+            return problem(400, str(error))
+        headers = said.headers
         if "transfer-encoding" in headers and "content-length" in headers:
             # h11 follows the encoding. A proxy in front may follow the length, and take what comes after for a
             # body: a smuggled request. RFC 9112, section 6.3 requires to close the connection; `_converse` does so
@@ -428,12 +542,19 @@ class HttpServer:
             return problem(421, "this name is not one of the server's; see web_names in contest.toml")
         if method not in _METHODS:
             return Response(b"", TEXT, 405, (("Allow", ", ".join(_METHODS)),))
-        path, _, query = head.target.decode("latin-1").partition("?")
+        target = head.target.decode("latin-1")
+        secured = isinstance(connection.stream, trio.SSLStream)
+        if self._tls is not None and not secured and not connection.is_proxy:
+            return _to_https(method, headers["host"], target)
+        path, _, query = target.partition("?")
         try:
             fields = dict(parse_qsl(query, max_num_fields=16))  # no page has more; each field costs memory
         except ValueError:
             return problem(400, "expected at most 16 fields in the query", unquote(path))
-        return Request(method, unquote(path), fields, headers, b"", address)
+        address = source_of(said.client or connection.peer)
+        scheme = said.scheme or ("https" if secured else "http")
+        by_proxy = connection.is_proxy
+        return Request(method, unquote(path), fields, headers, b"", address, scheme, said.user, by_proxy)
 
     async def _answer(self, request: Request) -> AnyResponse:
         try:
@@ -497,6 +618,9 @@ class HttpServer:
 
 
 _STREAM_HEAD = (("Cache-Control", "no-store"), ("Connection", "close"), *SECURITY_HEADERS)
+_HANDSHAKE = b"\x16"
+"""The first byte of a TLS connection: the type of a record with a handshake. No method of HTTP begins with it."""
+
 _PIECE = 1 << 16
 """The part of a long body that a client must take within PAGE_SEND_SECONDS: 6.5 kB/s."""
 
@@ -505,7 +629,7 @@ async def _receive(parser: h11.Connection, connection: _BrowserConnection) -> No
     parser.receive_data(bytes(await connection.stream.receive_some(PAGE_HEAD_BYTES)))
 
 
-async def _send(stream: trio.SocketStream, data: bytes) -> None:
+async def _send(stream: PageStream, data: bytes) -> None:
     for start in range(0, len(data), _PIECE):
         with trio.move_on_after(PAGE_SEND_SECONDS) as scope:  # for each piece: a slow line may load a long page
             await stream.send_all(data[start : start + _PIECE])
@@ -513,21 +637,21 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
             raise _ClientTooSlow
 
 
-async def _send_event(stream: trio.SocketStream, data: bytes) -> None:
+async def _send_event(stream: PageStream, data: bytes) -> None:
     """Send an event: at once what the socket takes, which is all of it unless the client is slow.
 
     The page sends each event to hundreds of subscribers. A system call takes 6 us; with a deadline and a checkpoint
     around it, sending takes 24 us. The caller then waits for the next event, so it needs no checkpoint here.
     """
     sent = 0
-    if hasattr(os, "writev"):  # where a socket is a file
+    if isinstance(stream, trio.SocketStream) and hasattr(os, "writev"):  # where a socket is a file
         with contextlib.suppress(OSError):  # it takes nothing now, or it is closed, which `_send` reports
             sent = os.write(stream.socket.fileno(), data)
     if sent < len(data):
         await _send(stream, data[sent:])
 
 
-async def _cancel_at_end(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
+async def _cancel_at_end(stream: PageStream, scope: trio.CancelScope) -> None:
     """Cancel ``scope`` when the client has closed, or sends anything: a subscriber has nothing to say."""
     with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):  # the browser has left
         await stream.receive_some(1)

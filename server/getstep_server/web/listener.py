@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 
 from getstep_server.addresses import reachable_host
+from getstep_server.config.contest import Contest
 
 PORTS_TRIED = 20
 """The ports that are tried, from the wanted one upwards: other programs like 8080, too."""
@@ -46,13 +47,7 @@ def first_free(port: int, open_: Callable[[int], socket.socket]) -> socket.socke
     raise AssertionError("there is at least one port")
 
 
-def page_address(listener: socket.socket) -> str:
+def page_address(contest: Contest, listener: socket.socket) -> str:
     """Return the address of the page that others in the network can reach, such as ``http://192.168.1.10:8080/``."""
     host, port = listener.getsockname()[:2]
-    host = reachable_host(host)
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
-def console_address(host: str, port: int, link: str) -> str:
-    """Return the address of the host's console at this host, with a link that works once."""
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}/host?key={link}"
+    return contest.page_at(reachable_host(host), port)

@@ -16,7 +16,7 @@ import trio
 from .api_routes import Api
 from .feed import Feed
 from .host_state import count_incidents, free_bytes
-from .http import HttpServer, Request, Response, is_loopback, problem
+from .http import HttpServer, Request, Response, problem
 
 TEXT_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -61,7 +61,7 @@ class Metrics:
         key = self._feed.contest.file.page.metrics_key
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         known = key is not None and hmac.compare_digest(given.encode(), key.encode())
-        if not known and not is_loopback(request.address):
+        if not known and not request.is_local:
             return problem(403, "only from this machine, or with the metrics_key of contest.toml as a bearer token")
         store = self._feed.store
         incidents = {} if store is None else await trio.to_thread.run_sync(count_incidents, store)

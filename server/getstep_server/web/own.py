@@ -18,6 +18,11 @@ seen the signature on the network cannot use it again.
 add a header. ``HttpOnly`` keeps the key from scripts; ``SameSite=Strict`` and the check of ``Origin`` keep it from
 other sites. Hashes of the keys are kept in a file, so a page that dies logs nobody out. Sessions end with a new
 token of the team, after TEAM_SESSION_SECONDS, and when a team has more than TEAM_SESSIONS of them.
+
+*A user of a trusted proxy needs no token.* The proxy has checked a name, with a university's single sign-on for
+example, and sends it with each request (`proxies`, `users`). It counts before a cookie, and there is no session:
+the login ends with that of the proxy. ``Origin`` alone keeps forms of other sites away then: the proxy's cookie is
+not ours.
 """
 
 from __future__ import annotations
@@ -56,6 +61,7 @@ from .own_games import OwnGames
 from .questions import QuestionForm
 from .submissions import Submissions
 from .topics import encode
+from .users import UserTeams
 
 # --- logins and sessions ----------------------------------------------------------------------------------------
 
@@ -216,6 +222,7 @@ class TeamArea:
         self._render = render
         self._nonces = Nonces()
         self.sessions = Sessions(keeper=keeper)
+        self.users = UserTeams(lambda: feed.whole.contest)
         self._limiter = LoginLimiter()
         self._delayed: set[tuple[str, int | None]] = set()
         """The addresses and teams for which the answer to a wrong login waits; at most one for each connection."""
@@ -226,8 +233,9 @@ class TeamArea:
         self.analyses = Analyses(feed, self.games)
 
     def team_of(self, request: Request) -> Team | None:
-        """Return the team for which the browser is logged in; None if it is not."""
-        return self.sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
+        """Return the team for which the browser is logged in, by a trusted proxy or a token; None if it is not."""
+        by_proxy = self.users.team_of(request)
+        return by_proxy or self.sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
 
     def body_limit(self, request: Request) -> int | Upload | Response:
         """Return the size that the body of a request may have: only a program of a logged-in team is long."""
@@ -256,7 +264,7 @@ class TeamArea:
         if request.path == "/own/nonce.json":
             return Response(encode({"nonce": self._nonces.new()}), JSON)
         if request.path == "/own":
-            return self._page(team)
+            return self._page(team, request)
         if team is None:
             return problem(401, "log in first, on the page /own")
         if request.path == "/own/program.json":
@@ -274,10 +282,11 @@ class TeamArea:
         except StoreError as error:
             return problem(503, str(error))
 
-    def _page(self, team: Team | None) -> AnyResponse:
+    def _page(self, team: Team | None, request: Request) -> AnyResponse:
         if team is None:
-            return self._render("login", title="Your team")
-        return self._render("own", title="Your team", team=team, conventions=ALL_CONVENTIONS)
+            return self._render("login", title="Your team", user=request.user)
+        user = request.user if self.users.team_of(request) is not None else ""
+        return self._render("own", title="Your team", team=team, user=user, conventions=ALL_CONVENTIONS)
 
     async def _state(self, team: int, seen: str) -> AnyResponse:
         tag, body = await self.games.state(team)
@@ -331,7 +340,7 @@ class TeamArea:
         self.sessions.close(request.cookie(COOKIE))
         key, asked = self.sessions.open(team), form.get("client_nonce", "")
         proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
-        return Response(encode(proof), JSON, headers=(_cookie(key),))
+        return Response(encode(proof), JSON, headers=(request.set_cookie(COOKIE, key),))
 
     async def _refuse(self, who: tuple[str, int | None]) -> AnyResponse:
         self._delayed.add(who)
@@ -371,7 +380,7 @@ class TeamArea:
     async def logout(self, request: Request) -> AnyResponse:
         """Log a browser out."""
         self.sessions.close(request.cookie(COOKIE))
-        return redirect("/own", _cookie("", "; Max-Age=0"))
+        return redirect("/own", request.set_cookie(COOKIE, "", "/", "Max-Age=0"))
 
 
 def _type(kind: str) -> str:
@@ -380,10 +389,6 @@ def _type(kind: str) -> str:
 
 def _refusal(status: int, text: str) -> Response:
     return Response(encode({"problem": text}), JSON, status)
-
-
-def _cookie(key: str, more: str = "") -> tuple[str, str]:
-    return "Set-Cookie", f"{COOKIE}={key}; Path=/; HttpOnly; SameSite=Strict{more}"
 
 
 _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {

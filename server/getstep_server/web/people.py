@@ -304,8 +304,7 @@ class People(Boards):
         place, key = _Place(Person(), kind, request.address, form, team), secrets.token_urlsafe(24)
         about = {"kind": kind, "form": form, "team": team}
         self._start(hash_of(key), place, play, self._keeper.keep_game(hash_of(key), about))
-        cookie = f"{_COOKIE}={key}; Path=/play; HttpOnly; SameSite=Strict"
-        return redirect("/play/board", ("Set-Cookie", cookie))
+        return redirect("/play/board", request.set_cookie(_COOKIE, key, "/play"))
 
     def _start(self, key: str, place: _Place, play: Play, kept: KeptGame) -> None:
         assert self._nursery is not None  # noqa: S101 - the callers know

@@ -21,13 +21,14 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 import trio
 
 from getstep_engines import Game, Player, State, Touched
+from getstep_server.addresses import web_address
 from getstep_server.config.event import game_heading
 from getstep_server.reports.templating import template_environment
 
 from .assets import look, static, unless_known
 from .boards import BOARD_GET, BOARD_POST, Boards
 from .http import AnyResponse, HostCheck, HttpServer, Request, Response, redirect
-from .listener import open_page_listener, page_address
+from .listener import open_page_listener
 from .person import RESIGNED, Person
 
 Reply: TypeAlias = tuple[str, Any]
@@ -69,8 +70,7 @@ class _PracticeBoard(Boards):
             if folder == "/look":
                 return unless_known(request, look(name.removesuffix(".json")))
             if folder == "/play" and secrets.compare_digest(name.encode(), self._key.encode()):
-                cookie = f"{self._cookie}={self._key}; Path=/play; HttpOnly; SameSite=Strict"
-                return redirect("/play/board", ("Set-Cookie", cookie))
+                return redirect("/play/board", request.set_cookie(self._cookie, self._key, "/play"))
         return await super().__call__(request)
 
     def person(self, request: Request) -> Person | None:
@@ -117,7 +117,7 @@ class PracticePage:
         listener = open_page_listener("127.0.0.1", 0)
         # 192 bits: other users of this machine can reach the page, and must not guess it
         key = secrets.token_urlsafe(24)
-        self.address = f"{page_address(listener)}play/{key}"
+        self.address = f"{web_address('127.0.0.1', listener.getsockname()[1])}play/{key}"
         """The address for the browser."""
         self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._begun = False

@@ -9,6 +9,7 @@ import gc
 import os
 import socket
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -18,13 +19,17 @@ import trio
 
 from getstep_server.addresses import is_any
 from getstep_server.children.parent import until_parent_ends
+from getstep_server.config.certificate import certificate_of
 from getstep_server.config.contest import HostPage
+from getstep_server.net.certificate_watch import keep_current
+from getstep_server.text import utc_time
 
 from .app import App
 from .feed import Feed
-from .http import HostCheck, HttpServer
+from .http import HostCheck, HttpServer, page_names
 from .kept import KEPT_FOLDER, Keeper
 from .listener import open_page_listener
+from .proxies import Proxies
 from .reveal import Steering
 from .tables import PageTables, page_tables
 
@@ -110,10 +115,18 @@ async def serve(
     tables = TableMaker(feed)
     tables.reset()
     keeper = Keeper(feed.contest.running / KEPT_FOLDER) if keep else Keeper()
-    app = App(feed, tables, None if reveal is None else reveal(feed), keeper, host_page)
+    certificate = await trio.to_thread.run_sync(certificate_of, feed.contest)
+    app = App(feed, tables, None if reveal is None else reveal(feed), keeper, host_page, certificate)
     app.own.sessions.take_up()
     app.people.take_up()
-    server = HttpServer(app, HostCheck(feed.contest.file.server.web_names), app.body_limit)
+    settings = feed.contest.file.server
+    server = HttpServer(
+        app,
+        HostCheck([*settings.web_names, *page_names(settings.page_address)]),
+        app.body_limit,
+        tls=None if certificate is None else lambda: certificate.context,
+        proxies=Proxies(settings.trusted_proxies, settings.trusted_user_header),
+    )
     app.metrics.server = server
     app.listens_to_all = is_any(str(listener.getsockname()[0]))
     listener.setblocking(False)
@@ -136,10 +149,13 @@ async def serve(
         nursery.start_soon(tables.run)
         nursery.start_soon(_refresh, app)
         nursery.start_soon(app.api.log.run)
+        if certificate is not None:
+            nursery.start_soon(keep_current, certificate, _say)
         nursery.start_soon(keeper.run)
         nursery.start_soon(app.people.run)
         nursery.start_soon(app.own.submissions.run)
         nursery.start_soon(app.own.analyses.run)
+        nursery.start_soon(app.own.users.run)
         nursery.start_soon(app.rehearsal.run)
         if keep:  # the server has started this process
             nursery.start_soon(app.standby.end_server, os.getppid())
@@ -149,6 +165,10 @@ async def serve(
         nursery.start_soon(answer)
         await until()
         nursery.cancel_scope.cancel()
+
+
+def _say(news: str) -> None:
+    print(utc_time(time.time()), news, file=sys.stderr, flush=True)
 
 
 async def _refresh(app: App) -> None:
