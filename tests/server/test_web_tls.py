@@ -17,6 +17,7 @@ from getstep_server.config.certificate import DAY_SECONDS, Certificate
 from getstep_server.config.host_key import new_link
 from getstep_server.events import CertificateNews
 from getstep_server.net import certificate_watch
+from getstep_server.web import http
 from getstep_server.web.host_state import HostState
 from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
 from getstep_server.web.proxies import NO_PROXIES, Proxies
@@ -161,8 +162,9 @@ async def reads(connect: Connect, files: Files) -> None:
     await trio.aclose_forcefully(stream)
 
 
-async def test_so_many_handshakes_happen_at_a_time(own: Files) -> None:
+async def test_so_many_handshakes_happen_at_a_time(own: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest one of the address with most of them goes first."""
+    monkeypatch.setattr(http, "PAGE_HANDSHAKE_SECONDS", 10 * PATIENCE_SECONDS)
     async with serving(own) as (server, connect):
         streams = [await connect() for _ in range(257)]
         with trio.fail_after(PATIENCE_SECONDS):
