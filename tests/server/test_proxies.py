@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 import trio
@@ -17,12 +16,10 @@ from getstep_server.validation import ValidationError, validated
 from getstep_server.web.app import App
 from getstep_server.web.http import Handler, HostCheck, HttpServer, Request, Response
 from getstep_server.web.proxies import Proxies
-from tests.server.test_web_http import HEAD, all_of, answer, status
 from tests.support.contests import Table, make_contest
 from tests.support.decisions import import_teams
+from tests.support.page_connections import HEAD, Connect, all_of, answer, status
 from tests.support.site import following
-
-Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
 
 PROXY = Proxies(["127.0.0.0/8", "10.0.0.7"], "X-Remote-User")
 ELSEWHERE = Proxies(["192.0.2.1"], "X-Remote-User")

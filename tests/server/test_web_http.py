@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from typing import TypeAlias
 
 import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send, Upload
+from tests.support.page_connections import HEAD, Connect, all_of, answer, status
 from tests.support.patience import PATIENCE_SECONDS
-
-Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
-
-HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 async def echo(request: Request) -> Response:
@@ -37,28 +33,6 @@ async def serving(
         nursery.start_soon(server.serve, listener)
         yield server, lambda: trio.open_tcp_stream("127.0.0.1", port)
         nursery.cancel_scope.cancel()
-
-
-async def all_of(stream: trio.SocketStream) -> bytes:
-    """Return all bytes until the other side closes."""
-    text = b""
-    try:
-        async for part in stream:
-            text += part
-    except trio.BrokenResourceError:
-        pass
-    return text
-
-
-async def answer(connect: Connect, request: bytes) -> bytes:
-    async with await connect() as stream:
-        await stream.send_all(request)
-        await stream.send_eof()
-        return await all_of(stream)
-
-
-def status(text: bytes) -> int:
-    return int(text.split(b" ", 2)[1])
 
 
 async def test_requests_of_one_connection_are_answered_in_order() -> None:

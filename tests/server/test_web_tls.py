@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import shutil
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 import trio
 from trio.testing import MockClock
 
+from getstep._errors import NotGetstep
+from getstep.client.own_area import OwnArea
+from getstep.client.settings import Address
+from getstep.client.tls import ROOTS
+from getstep_server.cli.host_key import READABLE, console_lines
 from getstep_server.config.certificate import DAY_SECONDS, Certificate
+from getstep_server.config.contestants_package import NAME
 from getstep_server.config.host_key import new_link
 from getstep_server.events import CertificateNews
 from getstep_server.net import certificate_watch
+from getstep_server.reports.slips import commands, page_address_to_type
+from getstep_server.standby.follower import FirstHost, HostLink
 from getstep_server.web import http
 from getstep_server.web.host_state import HostState
-from getstep_server.web.http import EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
+from getstep_server.web.http import JSON, EventStream, Handler, HostCheck, HttpServer, Request, Response, Send
+from getstep_server.web.listener import open_page_listener, page_address
 from getstep_server.web.proxies import NO_PROXIES, Proxies
-from tests.server.test_web_http import HEAD, all_of, status
 from tests.support.certificates import Files, needs_openssl, self_signed
 from tests.support.console import Host
 from tests.support.contests import make_contest
+from tests.support.page_connections import HEAD, Connect, all_of, answer, status
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import half_played
 from tests.support.servers import running
 from tests.support.site import without_status
 
 pytestmark = needs_openssl
-
-Connect: TypeAlias = Callable[[], Awaitable[trio.SocketStream]]
 
 
 @pytest.fixture(scope="module")
@@ -71,13 +77,6 @@ def secured(stream: trio.SocketStream, files: Files) -> trio.SSLStream[trio.Sock
     return trio.SSLStream(stream, context, server_hostname="localhost")
 
 
-async def plain_answer(connect: Connect, request: bytes) -> bytes:
-    async with await connect() as stream:
-        await stream.send_all(request)
-        await stream.send_eof()
-        return await all_of(stream)
-
-
 async def test_the_page_answers_over_tls_with_secure_cookies(own: Files) -> None:
     async with serving(own) as (_, connect):
         stream = secured(await connect(), own)
@@ -91,22 +90,22 @@ async def test_the_page_answers_over_tls_with_secure_cookies(own: Files) -> None
 async def test_a_request_without_tls_is_sent_to_https(own: Files) -> None:
     asked = HEAD.replace(b"GET /", b"GET /match/7?a=b").replace(b"localhost", b"localhost:8080")
     async with serving(own) as (_, connect):
-        text = await plain_answer(connect, asked)
+        text = await answer(connect, asked)
         assert status(text) == 308
         assert b"Location: https://localhost:8080/match/7?a=b\r\n" in text
         assert b"Set-Cookie" not in text
-        assert status(await plain_answer(connect, HEAD.replace(b"localhost", b"evil.example"))) == 421
-        text = await plain_answer(connect, HEAD.replace(b"GET", b"POST"))
+        assert status(await answer(connect, HEAD.replace(b"localhost", b"evil.example"))) == 421
+        text = await answer(connect, HEAD.replace(b"GET", b"POST"))
         assert status(text) == 403
         assert text.endswith(b"this page speaks https: https://localhost/\n")
-        assert status(await plain_answer(connect, HEAD.replace(b"GET /", b"GET http://evil.example/"))) == 403
+        assert status(await answer(connect, HEAD.replace(b"GET /", b"GET http://evil.example/"))) == 403
 
 
 async def test_a_trusted_proxy_may_come_without_tls(own: Files) -> None:
     async with serving(own, proxies=Proxies(["127.0.0.1"])) as (_, connect):
-        text = await plain_answer(connect, HEAD.replace(b"\r\n\r\n", b"\r\nX-Forwarded-Proto: https\r\n\r\n"))
+        text = await answer(connect, HEAD.replace(b"\r\n\r\n", b"\r\nX-Forwarded-Proto: https\r\n\r\n"))
         assert text.endswith(b"\r\n\r\nhttps https://localhost")
-        assert (await plain_answer(connect, HEAD)).endswith(b"\r\n\r\nhttp http://localhost")
+        assert (await answer(connect, HEAD)).endswith(b"\r\n\r\nhttp http://localhost")
 
 
 async def test_events_come_over_tls_until_the_reader_leaves(own: Files) -> None:
@@ -173,6 +172,68 @@ async def test_so_many_handshakes_happen_at_a_time(own: Files, monkeypatch: pyte
         assert sum(one.shaking_hands for one in server._connections) <= 256
         for stream in streams:
             await stream.aclose()
+
+
+# --- what connects to the page, and what is typed ---------------------------------------------------------------
+
+
+async def a_nonce(_: Request) -> Response:
+    return Response(b'{"nonce": "00"}', JSON)
+
+
+async def test_commands_of_a_team_speak_tls_as_its_bots_do(own: Files) -> None:
+    async with serving(own, a_nonce) as (_, connect):
+        async with await connect() as stream:
+            port = stream.socket.getpeername()[1]
+
+        def asked(tls: str) -> object:
+            return OwnArea(Address("127.0.0.1", port, tls), not_sent="", unsure="").get("/own/nonce.json")
+
+        in_thread = trio.to_thread.run_sync
+        assert await in_thread(asked, Certificate(own.certificate, own.key).pin) == {"nonce": "00"}
+        with pytest.raises(NotGetstep, match=r"https://127.0.0.1:.* has another key than the pin"):
+            await in_thread(asked, "0" * 64)
+        with pytest.raises(NotGetstep, match="is not to be trusted"):
+            await in_thread(asked, ROOTS)
+        with pytest.raises(NotGetstep, match=r"speaks TLS\. Give getstep login the option --tls"):
+            await in_thread(asked, "")
+
+
+async def test_a_standby_follows_over_tls(own: Files) -> None:
+    async with serving(own, a_nonce) as (server, connect):
+        async with await connect() as stream:
+            port = stream.socket.getpeername()[1]
+        with closing(await trio.to_thread.run_sync(HostLink, FirstHost("127.0.0.1", port, "key"))):
+            assert server.answers == {308: 1, 200: 1}
+
+
+def test_slips_and_links_say_https(own: Files, tmp_path: Path) -> None:
+    settings = {**own.settings(), "web_port": 8080, "host_page": "lan"}
+    contest = make_contest(tmp_path, 2, on_disk=True, server=settings)
+    assert page_address_to_type(contest, "192.0.2.7") == "https://192.0.2.7:8080/"
+    install = commands(contest, contest.teams[1], "192.0.2.7", "0" * 64)["install"]
+    assert f'pip install --trusted-host 192.0.2.7:8080 "https://192.0.2.7:8080/wheels/{NAME}#sha256=' in install
+    with open_page_listener("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        assert page_address(contest, listener) == f"https://127.0.0.1:{port}/"
+        (line,) = console_lines(contest, listener)  # and no warning
+        assert f"from this network: https://127.0.0.1:{port}/host?key=" in line
+        plain = make_contest(tmp_path, 2, server={"host_page": "lan"})
+        line, warning = console_lines(plain, listener)
+        assert f"from this network: http://127.0.0.1:{port}/host?key=" in line
+        assert warning == READABLE
+
+
+def test_slips_and_links_say_the_address_behind_a_proxy(tmp_path: Path) -> None:
+    settings = {"page_address": "https://contest.example.org", "host_page": "lan", "trusted_proxies": ["127.0.0.1"]}
+    contest = make_contest(tmp_path, 2, on_disk=True, server=settings)
+    assert page_address_to_type(contest, "192.0.2.7") == "https://contest.example.org/"
+    install = commands(contest, contest.teams[1], "192.0.2.7", "0" * 64)["install"]
+    assert f'pip install "https://contest.example.org/wheels/{NAME}#sha256=' in install
+    with open_page_listener("127.0.0.1", 0) as listener:
+        assert page_address(contest, listener) == "https://contest.example.org/"
+        (line,) = console_lines(contest, listener)
+        assert "from this network: https://contest.example.org/host?key=" in line
 
 
 # --- a certificate that is replaced -----------------------------------------------------------------------------

@@ -22,7 +22,8 @@ somebody else has seen a link or sat at this computer.
 
 Each host gets a link of their own: with --name Ada, decisions of that session
 are on record as those of "the host Ada". --lan prints an address for another
-computer or a phone; run or web must have --host-page lan for that.
+computer or a phone; run or web must have --host-page lan for that, and TLS in a
+network that others can read: see docs/internet.md.
 
 --key prints the key with which a program decides over the HTTP API, in the
 header "Authorization: Bearer KEY". Keep it secret; --new replaces it.
@@ -39,7 +40,8 @@ exit codes: 0 printed, 2 wrong usage, or the contest cannot be read or written
 READABLE = (
     "! The host's console answers computers of the network, without encryption: who can read its traffic can read"
     " the host's session, new tokens, questions and hidden results. Use --host-page lan only in a network that you"
-    " trust; else steer the contest on this computer. host-key FOLDER --new ends a session that somebody has read"
+    " trust, or give contest.toml a TLS certificate (docs/internet.md); else steer the contest on this computer."
+    " host-key FOLDER --new ends a session that somebody has read"
 )
 
 

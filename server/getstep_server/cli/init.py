@@ -17,6 +17,9 @@ an explanation, and an empty teams.toml. Each event is a tournament of its own,
 with a game, a format (round_robin, gauntlet, swiss, knockout, ladder, match or
 arena) and a table.
 
+For a contest on the internet, contest.toml takes a TLS certificate, and names a
+reverse proxy in front of the page: docs/internet.md says how.
+
 examples:
   getstep-server init autumn --name "Autumn contest" --game hop
   getstep-server init pair --game hop --game linkage   # an event for each game

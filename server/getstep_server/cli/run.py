@@ -105,6 +105,9 @@ getstep login finds it without an address; --no-announce switches this off.
 Spectators open the live page, whose address is shown, in a browser; the port
 is web_port in contest.toml. The page is a process of its own.
 
+With tls_certificate and tls_key in contest.toml, the port and the page speak
+TLS, and a renewed certificate is used without a restart: see docs/internet.md.
+
 The host's console is part of the page, and open on this computer only, unless
 --host-page says otherwise: start, pauses, rulings, teams, messages and files.
 Its link is printed, and works once; host-key prints another one.

@@ -24,6 +24,9 @@ Show a contest in the browser: one that is over, or one that another server
 on this machine plays. `run` shows its own contest without this command.
 The host's console is at /host; host-key prints a link to it.
 
+With tls_certificate and tls_key in contest.toml the page speaks https; see
+docs/internet.md.
+
 Ctrl-C stops it.
 
 examples:

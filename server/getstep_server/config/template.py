@@ -42,6 +42,8 @@ def contest_text(name: str, games: Sequence[Game], seed: int, format_: str = "ro
         ("web_port = 8080", "the live page, for browsers (TCP); if it is taken, the next free port"),
         ("friendly_port = 7780", "bots for friendly matches with people, on the page (TCP); or the next free port"),
         ('# host_page = "lan"', 'the host\'s console for browsers of the network, too; "off": for none'),
+        ('# tls_certificate = "host.pem"', "TLS for bots and for the page, with tls_key; see docs/internet.md"),
+        ('# tls_key = "host.key"', "the certificate's private key, as PEM"),
         ("# classic_port = 8888", "also accept clients of the classic wire (hop only; see teams add --classic)"),
         "",
         "[page]",
