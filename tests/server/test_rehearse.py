@@ -8,6 +8,7 @@ import pytest
 
 from getstep_server.cli.main import run_command
 from getstep_server.cli.run import rehearsal_of
+from getstep_server.config.certificate import certificate_of
 from getstep_server.config.contest import Contest, database_path, load_contest
 from getstep_server.errors import UsageError
 from getstep_server.storage.contest_state import results_of
@@ -46,6 +47,13 @@ def test_the_copy_listens_on_this_machine_alone_and_has_a_bot_for_each_team(
     assert (server.host, server.port, server.classic_port) == ("127.0.0.1", 0, None)
     assert bots.keys() == prepared.teams.keys()
     assert contest.events[0].game == prepared.events[0].game
+
+
+def test_the_copy_needs_no_certificate(tmp_path: Path) -> None:
+    """Its files are beside the contest, and the bots of a rehearsal use no TLS."""
+    settings = {"tls_certificate": "host.pem", "tls_key": "host.key"}
+    contest, _ = rehearsal_of(make_contest(tmp_path / "tls", on_disk=True, server=settings), tmp_path / "copy")
+    assert certificate_of(contest) is None
 
 
 def test_the_copy_never_has_the_database_of_the_contest(prepared: Contest, tmp_path: Path) -> None:

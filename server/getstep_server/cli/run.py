@@ -442,7 +442,8 @@ def rehearsal_of(prepared: Contest, folder: Path) -> tuple[Contest, Bots]:
     folder.mkdir(parents=True)
     contest_path(folder).write_text(contest_text_without_database(prepared.folder), encoding="utf-8")
     teams_path(folder).write_text(teams_path(prepared.folder).read_text(encoding="utf-8"), encoding="utf-8")
-    server = structs.replace(prepared.file.server, database=None)
+    # its bots are programs of this machine, which use no TLS
+    server = structs.replace(prepared.file.server, database=None, tls_certificate=None, tls_key=None)
     copy = structs.replace(prepared, folder=folder, file=structs.replace(prepared.file, server=server))
     contest = copy.listening_on(host="127.0.0.1", port=0, classic_port=None)
     bots = {
