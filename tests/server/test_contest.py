@@ -50,7 +50,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "unknown setting": (
         CONTEST + "[server]\nprot = 7777\n" + HOP,
         "contest.toml:4: server.prot = 7777: no such setting, expected one of: host, port, classic_port, "
-        "web_port, friendly_port, database, judges, host_page, tls_certificate, tls_key, page_address, "
+        "web_port, friendly_port, database, judges, host_page, tls_certificate, tls_key, standby, page_address, "
         "trusted_proxies, trusted_user_header, trusted_user_column, web_names, addresses",
     ),
     "unknown setting, dotted": (
@@ -314,7 +314,7 @@ def test_every_mistake_has_a_line(tmp_path: Path) -> None:
         "contest.toml:11: event.settings.legs = 0, expected at least 1",
         "contest.toml:4: server.port = 99999, expected at most 65535",
         "contest.toml:5: server.prot = 1: no such setting, expected one of: host, port, classic_port, "
-        "web_port, friendly_port, database, judges, host_page, tls_certificate, tls_key, page_address, "
+        "web_port, friendly_port, database, judges, host_page, tls_certificate, tls_key, standby, page_address, "
         "trusted_proxies, trusted_user_header, trusted_user_column, web_names, addresses",
         "contest.toml:7: start.absent_seconds = -1, expected more than 0",
     ]
