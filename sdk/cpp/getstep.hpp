@@ -50,6 +50,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -632,6 +633,16 @@ inline std::string server_proof(const std::string& token, const std::string& hel
     return hmac(token, "getstep server proof v2:" + hello + join + dialled);
 }
 
+/// The fencing number that a server has proved, and the certificate with it; 0 if no computer has taken over.
+struct Fence {
+    std::int64_t number = 0;
+    std::string certificate;
+};
+
+inline std::string fence_proof(const std::string& token, const std::string& hello, const std::string& join, const Fence& fence) {
+    return hmac(token, "getstep fence v1:" + hello + join + std::to_string(fence.number) + ":" + fence.certificate);
+}
+
 /// Compare in a time that does not depend on where the texts differ.
 inline bool same_secret(const std::string& a, const std::string& b) {
     if (a.size() != b.size()) return false;
@@ -984,7 +995,8 @@ struct Hello {
 struct Welcome {
     std::int64_t team = 0;
     std::string name;
-    std::optional<std::string> proof;
+    std::optional<std::string> proof, fence_proof;
+    Fence fence;
 };
 struct Start {
     std::int64_t match = 0;
@@ -1137,6 +1149,11 @@ inline Message message_of(const Value& map, const std::string& type) {
             about.times();
         }
         if (const Value* proof = fields.optional("proof")) welcome.proof = Fields::hex("proof", *proof, mac_digits);
+        if (const Value* number = fields.optional("fence")) welcome.fence.number = Fields::integer("fence", *number, 1, max_id);
+        if (const Value* shown = fields.optional("fence_certificate"))
+            welcome.fence.certificate = Fields::hex("fence_certificate", *shown, mac_digits);
+        if (const Value* proof = fields.optional("fence_proof"))
+            welcome.fence_proof = Fields::hex("fence_proof", *proof, mac_digits);
         return welcome;
     }
     if (type == "start") {
@@ -1282,7 +1299,7 @@ private:
 };
 
 inline std::string join_frame(std::int64_t team, const std::string& mac, const std::string& nonce,
-                              const std::string& dialled) {
+                              const std::string& dialled, const Fence& fence) {
     Value join = Value::map();
     join.add("type", Value::text("join"));
     join.add("version", Value::integer(protocol_version));
@@ -1293,6 +1310,10 @@ inline std::string join_frame(std::int64_t team, const std::string& mac, const s
     join.add("nonce", Value::text(nonce));
     if (!dialled.empty()) join.add("dialled", Value::text(dialled));
     join.add("notices", Value::boolean(true));
+    if (fence.number > 0) {
+        join.add("fence", Value::integer(fence.number));
+        join.add("fence_certificate", Value::text(fence.certificate));
+    }
     return encode_frame(join);
 }
 
@@ -2621,7 +2642,8 @@ private:
 #endif
     }
 
-    /// Send without delay, and detect a dead peer within half a minute: 10 s + 4 x 5 s. Old systems ignore that.
+    /// Send without delay, and detect a dead peer within 20 s: 5 s + 3 x 5 s. Old systems ignore that. Another computer
+    /// may have taken over by then. While an answer is not acknowledged, there is no keep-alive.
     void set_options() const {
         const auto set = [this](int level, int option, int value) {
             ::setsockopt(handle_, level, option, reinterpret_cast<const char*>(&value), sizeof value);
@@ -2632,19 +2654,22 @@ private:
         set(SOL_SOCKET, SO_NOSIGPIPE, 1);
 #endif
 #ifdef _WIN32
-        struct tcp_keepalive times = {1, 10000, 5000};
+        struct tcp_keepalive times = {1, 5000, 1500};  // Windows sends 10 probes
         DWORD written = 0;
         WSAIoctl(handle_, SIO_KEEPALIVE_VALS, &times, sizeof times, nullptr, 0, &written, nullptr, nullptr);
 #elif defined(TCP_KEEPIDLE)
-        set(IPPROTO_TCP, TCP_KEEPIDLE, 10);
+        set(IPPROTO_TCP, TCP_KEEPIDLE, 5);
 #elif defined(TCP_KEEPALIVE)
-        set(IPPROTO_TCP, TCP_KEEPALIVE, 10);
+        set(IPPROTO_TCP, TCP_KEEPALIVE, 5);
 #endif
 #if defined(TCP_KEEPINTVL) && !defined(_WIN32)
         set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
 #endif
 #if defined(TCP_KEEPCNT) && !defined(_WIN32)
-        set(IPPROTO_TCP, TCP_KEEPCNT, 4);
+        set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+#endif
+#ifdef TCP_USER_TIMEOUT
+        set(IPPROTO_TCP, TCP_USER_TIMEOUT, 20000);
 #endif
     }
 
@@ -2765,13 +2790,17 @@ struct Restarted {
     bool proved = false;   // a server has proved that it knows the token
     bool located = false;  // and at which address it is
     unsigned hangs = 0;    // since the latest answer
+    Fence fence = {};      // the highest that was proved
 
     /// Return how long to wait before connecting: a function that hangs at its first call does so again.
     double pause() const {
         return hangs < 2 ? 0 : (std::min)(std::ldexp(1.0, static_cast<int>(hangs) - 1), longest_retry_seconds);
     }
     unsigned code() const { return (proved ? 1u : 0u) | (located ? 2u : 0u) | (hangs << 2); }
-    static Restarted of_code(unsigned code) { return {(code & 1u) != 0, (code & 2u) != 0, (code >> 2) & most_hangs}; }
+    /// Return the state in an exit code, which has no room for the fencing number.
+    static Restarted of_code(unsigned code, const Fence& fence) {
+        return {(code & 1u) != 0, (code & 2u) != 0, (code >> 2) & most_hangs, fence};
+    }
 
     static constexpr unsigned most_hangs = 31;
 };
@@ -2804,7 +2833,8 @@ inline std::vector<std::pair<std::string, std::string>> handed_over(const Addres
             {"GETSTEP_TLS", address.tls.empty() ? "0" : address.tls},
             {"GETSTEP_TEAM", std::to_string(login.team)},
             {"GETSTEP_TOKEN", login.token},
-            {restarted_variable, std::to_string(before.code())}};
+            {restarted_variable,
+             std::to_string(before.code()) + " " + std::to_string(before.fence.number) + " " + before.fence.certificate}};
 }
 
 /// Return what this program has to know if it was started again; nothing if a user has started it.
@@ -2816,7 +2846,11 @@ inline std::optional<Restarted> restarted() {
     ::unsetenv(restarted_variable);
 #endif
     if (code.empty()) return std::nullopt;
-    return Restarted::of_code(static_cast<unsigned>(std::strtoul(code.c_str(), nullptr, 10)));
+    std::istringstream words(code);
+    unsigned bits = 0;
+    Fence fence;
+    words >> bits >> fence.number >> fence.certificate;
+    return Restarted::of_code(bits, fence);
 }
 
 #ifdef _WIN32
@@ -2889,7 +2923,7 @@ inline std::string start_again(const Address& address, const Login& login, Resta
             return "Windows error " + std::to_string(problem);
         }
         if ((*code & 0xFFFF0000) != restart_code) TerminateProcess(GetCurrentProcess(), *code);
-        before = Restarted::of_code(*code);
+        before = Restarted::of_code(*code, before.fence);
     }
 }
 
@@ -3080,6 +3114,7 @@ public:
           before_(restarted()),
           ever_proved_(before_ && before_->proved),
           ever_located_(before_ && before_->located),
+          fence_(before_ ? before_->fence : Fence()),
           hangs_(before_ ? before_->hangs : 0) {}
 
     /// Play until the server says not to come back, and return the exit code.
@@ -3277,11 +3312,23 @@ private:
                                        "check the address");
             proved_ = true;
             if (!dialled.empty()) ever_located_ = true;
+            check_fence(hello, nonce, welcome);
         } else if (ever_proved_) {
             throw ConnectionFailed(std::string(not_proved()) + ", as it did before; to play there, start the bot again");
         }
         on_welcome(hello, welcome);
         return play_until_goodbye();
+    }
+
+    /// Remember the highest fencing number. Throws ConnectionFailed if its proof is wrong, or a higher one is known.
+    void check_fence(const Hello& hello, const std::string& nonce, const Welcome& welcome) {
+        const Fence& fence = welcome.fence;
+        if (fence.number > 0 && (fence.certificate.empty() || !welcome.fence_proof ||
+                                 !same_secret(fence_proof(login_.token, hello.nonce, nonce, fence), *welcome.fence_proof)))
+            throw ConnectionFailed("the server's proof of its fencing number is wrong, so it is not your host; check the address");
+        if (fence.number < fence_.number)
+            throw ConnectionFailed("another computer has taken over this contest from this server, so nothing counts here any more");
+        fence_ = fence;
     }
 
     static const char* not_proved() {
@@ -3317,7 +3364,7 @@ private:
     bool log_in(const Hello& hello, const std::string& nonce, const std::string& dialled) {
         const std::lock_guard<std::mutex> lock(mutex_);
         if (conversation_.state() != Conversation::State::login) return false;  // a goodbye came along with hello
-        if (!socket_.send(join_frame(login_.team, sign(login_.token, hello.nonce, dialled), nonce, dialled)))
+        if (!socket_.send(join_frame(login_.team, sign(login_.token, hello.nonce, dialled), nonce, dialled, fence_)))
             throw ConnectionFailed("the login could not be sent");
         conversation_.joined();
         return true;
@@ -3555,7 +3602,7 @@ private:
                       ", move " + std::to_string(question.ask.move_number) + " of " + escaped(match.start.game) +
                       "). The client starts your program again; the contest goes on.");
         socket_.close();  // the server hears of it before the new login
-        const std::string why = start_again(address_, login_, {ever_proved_, ever_located_, (std::min)(hangs_ + 1, Restarted::most_hangs)},
+        const std::string why = start_again(address_, login_, {ever_proved_, ever_located_, (std::min)(hangs_ + 1, Restarted::most_hangs), fence_},
                                             before_.has_value());
         console_.warn("Your program cannot be started again: " + why + ". Stop it with Ctrl-C, and start it yourself.");
     }
@@ -3574,6 +3621,7 @@ private:
     std::set<std::string> warned_;  // the problems reported since the last good connection
     bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_;
     bool ever_located_;  // a server has proved at which address it is
+    Fence fence_;        // the highest that was proved
     bool timed_out_ = false;
 
     // guarded by the mutex

@@ -849,6 +849,8 @@ public static class Getstep
         public string Server { get; private set; }
         public string Name { get; private set; }
         public string Proof { get; private set; }
+        public Fence Fence { get; private set; }
+        public string FenceProof { get; private set; }
         public string Game { get; private set; }
         public string Opponent { get; private set; }
         public string TimeKind { get; private set; }
@@ -947,6 +949,10 @@ public static class Getstep
                 new Message("game").ReadGame(new Fields(Fields.Map("games", game)));
             }
             Proof = fields.IsNil("proof") ? null : fields.Hex("proof", MacDigits);
+            int number = fields.IsNil("fence") ? 0 : fields.Integer("fence", 1, MaxId);
+            bool bare = fields.IsNil("fence_certificate");
+            Fence = new Fence(number, bare ? "" : fields.Hex("fence_certificate", MacDigits));
+            FenceProof = fields.IsNil("fence_proof") ? null : fields.Hex("fence_proof", MacDigits);
         }
 
         private void ReadGame(Fields fields)
@@ -1226,12 +1232,29 @@ public static class Getstep
 
     // --- the login (protocol.md, "Logging in") -------------------------------------------------------------------
 
+    /// <summary>The fencing number that a server has proved, and its certificate; 0 if no computer has taken over.</summary>
+    internal sealed class Fence
+    {
+        public static readonly Fence None = new Fence(0, "");
+
+        public int Number { get; }
+
+        public string Certificate { get; }
+
+        public Fence(int number, string certificate)
+        {
+            Number = number;
+            Certificate = certificate;
+        }
+    }
+
     /// <summary>Signatures and tokens.</summary>
     internal static class Auth
     {
         private const string ProofPrefix = "getstep server proof v1:";
         private const string LoginAtPrefix = "getstep login v2:";
         private const string ProofAtPrefix = "getstep server proof v2:";
+        private const string FencePrefix = "getstep fence v1:";
         private static readonly Regex Generated = new Regex(@"\A[abcdefghjkmnpqrstuvwxyz23456789]{12}\z");
 
         public static string NewNonce()
@@ -1253,7 +1276,17 @@ public static class Getstep
         public static bool IsProof(string token, string serverNonce, string clientNonce, string dialled, string proof)
         {
             string nonces = serverNonce + clientNonce;
-            string right = Hmac(token, dialled == null ? ProofPrefix + nonces : ProofAtPrefix + nonces + dialled);
+            return IsEqual(Hmac(token, dialled == null ? ProofPrefix + nonces : ProofAtPrefix + nonces + dialled), proof);
+        }
+
+        public static bool IsFenceProof(string token, string serverNonce, string clientNonce, Fence fence, string proof)
+        {
+            string numbered = fence.Number.ToString(CultureInfo.InvariantCulture) + ":" + fence.Certificate;
+            return IsEqual(Hmac(token, FencePrefix + serverNonce + clientNonce + numbered), proof);
+        }
+
+        private static bool IsEqual(string right, string proof)
+        {
             int different = right.Length ^ proof.Length;
             for (int i = 0; i < Math.Min(right.Length, proof.Length); i++)
             {
@@ -2408,7 +2441,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
         }
 
-        /// <summary>Sends without delay, and detects a dead peer within half a minute: 10 s + 4 times 5 s.</summary>
+        /// <summary>Sends without delay, and detects a dead peer within 20 s: another computer may have taken over.</summary>
         private static void SetOptions(Socket socket)
         {
             socket.NoDelay = true;
@@ -2417,7 +2450,8 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             try
             {
                 // Mono and Windows: on, milliseconds before the first probe, milliseconds between probes.
-                byte[] values = new[] { 1, 10000, 5000 }.SelectMany(number => BitConverter.GetBytes(number)).ToArray();
+                // Windows sends 10 probes, Linux 9.
+                byte[] values = new[] { 1, 5000, 1500 }.SelectMany(number => BitConverter.GetBytes(number)).ToArray();
                 socket.IOControl(IOControlCode.KeepAliveValues, values, null);
             }
             catch (Exception error) when (IsOfANetwork(error))
@@ -2431,9 +2465,9 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         {
             try
             {
-                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)3, 10); // TcpKeepAliveTime
+                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)3, 5); // TcpKeepAliveTime
                 socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)17, 5); // TcpKeepAliveInterval
-                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)16, 4); // TcpKeepAliveRetryCount
+                socket.SetSocketOption(SocketOptionLevel.Tcp, (SocketOptionName)16, 3); // TcpKeepAliveRetryCount
             }
             catch (Exception error) when (IsOfANetwork(error))
             {
@@ -3022,7 +3056,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         return new Dictionary<string, object> { { "type", "raised" }, { "id", id }, { "error", error } };
     }
 
-    internal static IDictionary Join(int team, string mac, string client, string nonce, string dialled)
+    internal static IDictionary Join(int team, string mac, string client, string nonce, string dialled, Fence fence)
     {
         var message = new Dictionary<string, object>
         {
@@ -3034,6 +3068,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             message.Add("dialled", dialled);
         }
         message.Add("notices", true);
+        if (fence.Number > 0)
+        {
+            message.Add("fence", fence.Number);
+            message.Add("fence_certificate", fence.Certificate);
+        }
         return message;
     }
 
@@ -3389,8 +3428,13 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         /// <summary>How often in a row the program was started again without an answer in between.</summary>
         public int Hangs { get; }
 
-        public Restarted(bool proved, bool located, int hangs)
+        /// <summary>The highest fencing number that was proved. An exit code has no room for it: the first program keeps its
+        /// own.</summary>
+        public Fence Fence { get; }
+
+        public Restarted(bool proved, bool located, int hangs, Fence fence)
         {
+            Fence = fence;
             Proved = proved;
             Located = located;
             Hangs = Math.Min(hangs, MostHangs);
@@ -3399,17 +3443,25 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public int ExitCode => Again + (Proved ? 1 : 0) + (Located ? 2 : 0) + 4 * Hangs;
 
         /// <summary>Returns the state in an exit code, or null if it is another code.</summary>
-        public static Restarted Of(int exitCode)
+        public static Restarted Of(int exitCode, Fence fence)
         {
             int bits = exitCode - Again;
             bool asks = bits >= 0 && bits < 4 * (MostHangs + 1);
-            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4) : null;
+            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4, fence) : null;
         }
 
         /// <summary>Returns the state in the variable, or null if a user has started this program.</summary>
         public static Restarted Of(string text)
         {
-            return int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out int code) ? Of(code) : null;
+            Match words = Regex.Match(text ?? "", @"\A([0-9]{3}) ([0-9]{1,10}) ([0-9a-f]*)\z");
+            return words.Success && int.TryParse(words.Groups[2].Value, out int number)
+                ? Of(int.Parse(words.Groups[1].Value, CultureInfo.InvariantCulture), new Fence(number, words.Groups[3].Value))
+                : null;
+        }
+
+        public override string ToString()
+        {
+            return string.Format(CultureInfo.InvariantCulture, "{0} {1} {2}", ExitCode, Fence.Number, Fence.Certificate);
         }
 
         /// <summary>Seconds to wait before the first connection: a bot that hangs at once does so again.</summary>
@@ -3440,10 +3492,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             while (true)
             {
                 next.EnvironmentVariables[Restarted.First] = first;
-                next.EnvironmentVariables[Restarted.Variable] = before.ExitCode.ToString(CultureInfo.InvariantCulture);
+                next.EnvironmentVariables[Restarted.Variable] = before.ToString();
                 running = Process.Start(next);
                 running.WaitForExit();
-                before = Restarted.Of(running.ExitCode);
+                before = Restarted.Of(running.ExitCode, before.Fence);
                 if (before == null)
                 {
                     return running.ExitCode;
@@ -3807,6 +3859,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private const string Update = "Get the newer Getstep.cs from the host's live page, and build the bot again.";
         private const string NotLocated =
             "this server does not prove at which address it is, as it did before, so it is not your host";
+        private const string EarlierHost =
+            "another computer has taken over this contest from this server, so nothing counts here any more";
+        private const string WrongFence =
+            "the server's proof of its fencing number is wrong, so it is not your host; check the address";
         private const string NotProved =
             "this server has not proved that it knows your token (an older getstep server, or not your host)";
         private const string NoFriendly = "This is the port of the contest, not the one for friendly matches.\n"
@@ -3835,6 +3891,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private bool everWelcomed;
         private bool everProved;
         private bool everLocated; // a server has proved at which address it is
+        private Fence fence; // the highest that was proved
         private int hangs; // in a row, without an answer in between
         private readonly double firstPause;
 
@@ -3846,6 +3903,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             this.console = console;
             everProved = before != null && before.Proved;
             everLocated = before != null && before.Located;
+            fence = before == null ? Fence.None : before.Fence;
             hangs = before == null ? 0 : before.Hangs;
             firstPause = before == null ? 0 : before.Pause;
             worker = new Worker(bot, gate);
@@ -4035,7 +4093,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                     throw new ConnectionFailed(NotLocated);
                 }
                 string mac = Auth.Sign(settings.Token, hello.Nonce, dialled);
-                connection.Send(Join(settings.Team, mac, "getstep-csharp " + Version, nonce, dialled));
+                connection.Send(Join(settings.Team, mac, "getstep-csharp " + Version, nonce, dialled, fence));
                 connection.Conversation.State = State.Deciding;
             }
             Message answer = connection.Await(WelcomeMs)
@@ -4060,6 +4118,27 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 throw new ConnectionFailed(NotProved + ", as it did before; to play there, start the bot again");
             }
+            if (proved)
+            {
+                CheckFence(hello, welcome, nonce);
+            }
+        }
+
+        /// <summary>Remembers the highest fencing number; refuses a server whose number is lower or not proved.</summary>
+        private void CheckFence(Message hello, Message welcome, string nonce)
+        {
+            Fence found = welcome.Fence;
+            bool right = welcome.FenceProof != null && found.Certificate != ""
+                && Auth.IsFenceProof(settings.Token, hello.Nonce, nonce, found, welcome.FenceProof);
+            if (found.Number > 0 && !right)
+            {
+                throw new ConnectionFailed(WrongFence);
+            }
+            if (found.Number < fence.Number)
+            {
+                throw new ConnectionFailed(EarlierHost);
+            }
+            fence = found;
         }
 
         private void OnWelcome(Message hello, Message welcome)
@@ -4239,7 +4318,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 + $" {Text.Duration(running.Ask.TimeLeftMs)} (match {running.Match.Number}, move {running.Ask.MoveNumber} of"
                 + $" {running.Match.Game}). The client starts your program again; the contest goes on.");
             worker.GiveUp();
-            throw new Hung(new Restarted(everProved, everLocated, hangs + 1));
+            throw new Hung(new Restarted(everProved, everLocated, hangs + 1, fence));
         }
 
         // --- messages from the server ---

@@ -832,6 +832,8 @@ public final class Getstep {
         String server;
         String name;
         String proof;
+        Fence fence;
+        String fenceProof;
         String game;
         String opponent;
         String timeKind;
@@ -923,6 +925,10 @@ public final class Getstep {
                 new Message("game").readGame(new Fields(Fields.map("games", game)));
             }
             proof = fields.isNil("proof") ? null : fields.hex("proof", MAC_DIGITS);
+            int number = fields.isNil("fence") ? 0 : fields.integer("fence", 1, MAX_ID);
+            boolean bare = fields.isNil("fence_certificate");
+            fence = new Fence(number, bare ? "" : fields.hex("fence_certificate", MAC_DIGITS));
+            fenceProof = fields.isNil("fence_proof") ? null : fields.hex("fence_proof", MAC_DIGITS);
         }
 
         private void readGame(Fields fields) throws ProtocolError {
@@ -1184,11 +1190,25 @@ public final class Getstep {
 
     // --- the login (protocol.md, "Logging in") -------------------------------------------------------------------
 
+    /** The fencing number that a server has proved, and the certificate with it; 0 if no computer has taken over. */
+    static final class Fence {
+        static final Fence NONE = new Fence(0, "");
+
+        final int number;
+        final String certificate;
+
+        Fence(int number, String certificate) {
+            this.number = number;
+            this.certificate = certificate;
+        }
+    }
+
     /** Signatures and tokens. */
     static final class Auth {
         private static final String PROOF = "getstep server proof v1:";
         private static final String LOGIN_AT = "getstep login v2:";
         private static final String PROOF_AT = "getstep server proof v2:";
+        private static final String FENCE = "getstep fence v1:";
         private static final String LETTERS = "abcdefghjkmnpqrstuvwxyz23456789";
         private static final SecureRandom RANDOM = new SecureRandom();
 
@@ -1207,9 +1227,16 @@ public final class Getstep {
 
         static boolean isProof(String token, String serverNonce, String clientNonce, String dialled, String proof) {
             String nonces = serverNonce + clientNonce;
-            String signed = dialled == null ? PROOF + nonces : PROOF_AT + nonces + dialled;
-            byte[] right = hmac(token, signed).getBytes(StandardCharsets.US_ASCII);
-            return MessageDigest.isEqual(right, proof.getBytes(StandardCharsets.UTF_8)); // in constant time
+            return isEqual(hmac(token, dialled == null ? PROOF + nonces : PROOF_AT + nonces + dialled), proof);
+        }
+
+        static boolean isFenceProof(String token, String serverNonce, String clientNonce, Fence fence, String proof) {
+            return isEqual(hmac(token, FENCE + serverNonce + clientNonce + fence.number + ":" + fence.certificate), proof);
+        }
+
+        private static boolean isEqual(String right, String proof) {
+            byte[] wanted = right.getBytes(StandardCharsets.US_ASCII);
+            return MessageDigest.isEqual(wanted, proof.getBytes(StandardCharsets.UTF_8)); // in constant time
         }
 
         /** Returns a token that a server has made in the form on paper; a token of another kind unchanged. */
@@ -2143,14 +2170,16 @@ public final class Getstep {
             }
         }
 
-        /** Sends without delay, and detects a dead peer within half a minute: 10 s + 4 times 5 s. */
+        /**
+         * Sends without delay, and detects a dead peer within 20 s: 5 s + 3 times 5 s. Another computer may have taken over
+         * by then.
+         */
         private static void setOptions(SocketChannel channel) throws IOException {
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
             channel.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
             for (SocketOption<?> option : channel.supportedOptions()) { // a system without them keeps its intervals
-                int seconds = "TCP_KEEPIDLE".equals(option.name()) ? 10
-                        : "TCP_KEEPINTERVAL".equals(option.name()) ? 5
-                        : "TCP_KEEPCOUNT".equals(option.name()) ? 4 : 0;
+                int seconds = "TCP_KEEPIDLE".equals(option.name()) || "TCP_KEEPINTERVAL".equals(option.name()) ? 5
+                        : "TCP_KEEPCOUNT".equals(option.name()) ? 3 : 0;
                 if (seconds > 0) {
                     @SuppressWarnings("unchecked") // these three are integers
                     SocketOption<Integer> number = (SocketOption<Integer>) option;
@@ -2792,7 +2821,8 @@ public final class Getstep {
         return message;
     }
 
-    static Map<String, Object> join(int team, String mac, String client, String nonce, String dialled) {
+    static Map<String, Object> join(
+            int team, String mac, String client, String nonce, String dialled, Fence fence) {
         Map<String, Object> message = new LinkedHashMap<>();
         message.put("type", "join");
         message.put("version", PROTOCOL);
@@ -2805,6 +2835,10 @@ public final class Getstep {
             message.put("dialled", dialled);
         }
         message.put("notices", true);
+        if (fence.number > 0) {
+            message.put("fence", fence.number);
+            message.put("fence_certificate", fence.certificate);
+        }
         return message;
     }
 
@@ -3094,8 +3128,11 @@ public final class Getstep {
         final boolean located;
         /** How often in a row the program was started again without an answer in between. */
         final int hangs;
+        /** The highest fencing number that was proved. An exit code has no room for it: the first program keeps its own. */
+        final Fence fence;
 
-        Restarted(boolean proved, boolean located, int hangs) {
+        Restarted(boolean proved, boolean located, int hangs, Fence fence) {
+            this.fence = fence;
             this.proved = proved;
             this.located = located;
             this.hangs = Math.min(hangs, MOST_HANGS);
@@ -3106,15 +3143,24 @@ public final class Getstep {
         }
 
         /** Returns the state in an exit code, or null if it is another code. */
-        static Restarted of(int exitCode) {
+        static Restarted of(int exitCode, Fence fence) {
             int bits = exitCode - AGAIN;
             boolean asks = bits >= 0 && bits < 4 * (MOST_HANGS + 1);
-            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4) : null;
+            return asks ? new Restarted((bits & 1) != 0, (bits & 2) != 0, bits / 4, fence) : null;
         }
 
         /** Returns the state in the variable, or null if a user has started this program. */
         static Restarted of(String text) {
-            return text != null && text.matches("[0-9]{3}") ? of(Integer.parseInt(text)) : null;
+            if (text == null || !text.matches("[0-9]{3} [0-9]{1,10} [0-9a-f]*")) {
+                return null;
+            }
+            String[] words = text.split(" ", -1);
+            return of(Integer.parseInt(words[0]), new Fence((int) Math.min(Long.parseLong(words[1]), MAX_ID), words[2]));
+        }
+
+        @Override
+        public String toString() {
+            return exitCode() + " " + fence.number + " " + fence.certificate;
         }
 
         /** Returns the seconds to wait before the first connection: a bot that hangs at once does so again. */
@@ -3142,10 +3188,10 @@ public final class Getstep {
             Runtime.getRuntime().addShutdownHook(ending);
             Restarted before = state;
             while (true) {
-                environment.put(Restarted.VARIABLE, String.valueOf(before.exitCode()));
+                environment.put(Restarted.VARIABLE, before.toString());
                 running[0] = next.start();
                 int code = running[0].waitFor();
-                before = Restarted.of(code);
+                before = Restarted.of(code, before.fence);
                 if (before == null) {
                     Runtime.getRuntime().halt(code); // not exit: it would wait for threads of the bot
                 }
@@ -3475,6 +3521,10 @@ public final class Getstep {
                 "Get the newer Getstep.java from the host's live page, and build the bot again.";
         private static final String NOT_LOCATED =
                 "this server does not prove at which address it is, as it did before, so it is not your host";
+        private static final String EARLIER_HOST =
+                "another computer has taken over this contest from this server, so nothing counts here any more";
+        private static final String WRONG_FENCE =
+                "the server's proof of its fencing number is wrong, so it is not your host; check the address";
         private static final String NOT_PROVED = "this server has not proved that it knows your token"
                 + " (an older getstep server, or not your host)";
         private static final String NO_FRIENDLY = "This is the port of the contest, not the one for friendly matches.\n"
@@ -3505,6 +3555,7 @@ public final class Getstep {
         private boolean everWelcomed;
         private boolean everProved;
         private boolean everLocated; // a server has proved at which address it is
+        private Fence fence; // the highest that was proved
         private String contest = "";
         private int hangs; // in a row, without an answer in between
         private final double firstPause;
@@ -3514,6 +3565,7 @@ public final class Getstep {
             this.console = console;
             everProved = before != null && before.proved;
             everLocated = before != null && before.located;
+            fence = before == null ? Fence.NONE : before.fence;
             hangs = before == null ? 0 : before.hangs;
             firstPause = before == null ? 0 : before.pause();
             try {
@@ -3717,7 +3769,7 @@ public final class Getstep {
                     throw new ConnectionFailed(NOT_LOCATED);
                 }
                 String mac = Auth.sign(settings.token, hello.nonce, dialled);
-                connection.send(join(settings.team, mac, "getstep-java " + VERSION, nonce, dialled));
+                connection.send(join(settings.team, mac, "getstep-java " + VERSION, nonce, dialled, fence));
                 connection.conversation.state = State.DECIDING;
             }
             Message answer = connection.await(WELCOME_MS);
@@ -3740,6 +3792,23 @@ public final class Getstep {
             if (everProved && !proved) {
                 throw new ConnectionFailed(NOT_PROVED + ", as it did before; to play there, start the bot again");
             }
+            if (proved) {
+                checkFence(hello, welcome, nonce);
+            }
+        }
+
+        /** Remembers the highest fencing number; refuses a server whose number is lower or not proved. */
+        private void checkFence(Message hello, Message welcome, String nonce) throws ConnectionFailed {
+            Fence found = welcome.fence;
+            boolean right = welcome.fenceProof != null && !found.certificate.isEmpty()
+                    && Auth.isFenceProof(settings.token, hello.nonce, nonce, found, welcome.fenceProof);
+            if (found.number > 0 && !right) {
+                throw new ConnectionFailed(WRONG_FENCE);
+            }
+            if (found.number < fence.number) {
+                throw new ConnectionFailed(EARLIER_HOST);
+            }
+            fence = found;
         }
 
         private void onWelcome(Message hello, Message welcome) {
@@ -3896,7 +3965,7 @@ public final class Getstep {
                     + running.ask.moveNumber + " of " + running.match.game + "). The client starts your program again; the"
                     + " contest goes on.\nIt was at " + place);
             worker.giveUp();
-            throw new Hung(new Restarted(everProved, everLocated, hangs + 1));
+            throw new Hung(new Restarted(everProved, everLocated, hangs + 1, fence));
         }
 
         // --- messages from the server ---

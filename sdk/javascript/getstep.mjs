@@ -60,6 +60,7 @@ const COLORS = ["black", "white", "blue", "orange", "red", "green", "yellow", "p
 // --- times, as those of the Python SDK, in milliseconds ------------------------------------------------------------------
 
 const CONNECT_MS = 5000; // for each address of the host's name
+const KEEP_ALIVE_MS = 5000; // before the first probe; the 10 of Node.js then take 10 s
 const HELLO_MS = 5000; // from the open connection to `hello`
 const WELCOME_MS = 10_000; // a wrong login is answered after up to 8 s
 const FIRST_PAUSE_MS = 200;
@@ -181,6 +182,10 @@ export const sign = (token, nonce, dialled = null) => hmac(token, dialled === nu
  *  client's signature can never be passed off as a proof. */
 export const serverProof = (token, hello, join, dialled = null) =>
   hmac(token, dialled === null ? `getstep server proof v1:${hello}${join}` : `getstep server proof v2:${hello}${join}${dialled}`);
+
+/** Return the server's proof of its fencing number and of the certificate with it. */
+export const fenceProof = (token, hello, join, { number, certificate }) =>
+  hmac(token, `getstep fence v1:${hello}${join}${number}:${certificate}`);
 
 /** Return the address of a connected socket's peer as in `join`: without the zone, which only this computer knows. */
 export const dialledAddress = ({ remoteAddress, remotePort }) => {
@@ -526,6 +531,9 @@ const MESSAGES = {
     lag_ms: integer(0, MAX_MS),
     games: arrayOf(game),
     "proof?": orNil(hex(MAC_DIGITS)),
+    "fence?": orNil(integer(1, MAX_ID)),
+    "fence_certificate?": orNil(hex(MAC_DIGITS)),
+    "fence_proof?": orNil(hex(MAC_DIGITS)),
   },
   start: {
     match: integer(1, MAX_ID),
@@ -1144,7 +1152,7 @@ function tlsSocket(options, { host, tls: way }) {
     checkServerIdentity: (_, certificate) => (way === "roots" ? tls.checkServerIdentity(host, certificate) : undefined),
   });
   socket.setNoDelay(true);
-  socket.setKeepAlive(true, 10_000);
+  socket.setKeepAlive(true, KEEP_ALIVE_MS);
   return socket;
 }
 
@@ -1204,7 +1212,7 @@ class Connection {
 
   static #connect(host, address) {
     return new Promise((resolve, reject) => {
-      const options = { host, port: address.port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 10_000 };
+      const options = { host, port: address.port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
       const socket = address.tls === "" ? net.connect(options) : tlsSocket(options, address);
       const fail = (error) => {
         clearTimeout(timer);
@@ -1712,6 +1720,8 @@ class BotThread {
 // --- the client -----------------------------------------------------------------------------------------------------------
 
 const NOT_LOCATED = "this server does not prove at which address it is, as it did before, so it is not your host";
+const EARLIER_HOST = "another computer has taken over this contest from this server, so nothing counts here any more";
+const WRONG_FENCE = "the server's proof of its fencing number is wrong, so it is not your host; check the address";
 const NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)";
 const UPDATE = "Get a newer getstep.mjs from the host's live page.";
 const ADVICE = {
@@ -1770,6 +1780,7 @@ class Client {
   #proved = false;
   #everProved = false;
   #everLocated = false;
+  #fence = { number: 0, certificate: "" }; // the highest that was proved
   #goodbye = null;
   #aborted = null;
 
@@ -1873,7 +1884,9 @@ class Client {
       const client = `getstep JavaScript ${VERSION}`;
       const { team } = this.login;
       const join = { type: "join", version: PROTOCOL_VERSION, team, mac, client, purpose: "play", nonce, notices: true };
-      connection.send(encodeFrame(dialled === null ? join : { ...join, dialled }));
+      const { number: fence, certificate: fence_certificate } = this.#fence;
+      if (dialled !== null) join.dialled = dialled;
+      connection.send(encodeFrame(fence === 0 ? join : { ...join, fence, fence_certificate }));
       connection.conversation.joined();
     }
     const welcome = await connection.next(WELCOME_MS);
@@ -1917,6 +1930,19 @@ class Client {
       );
     this.#proved = true;
     if (dialled !== null) this.#everLocated = true;
+    this.#checkFence(hello, nonce, welcome);
+  }
+
+  /** Remember the highest fencing number; throw ConnectionFailed if it is lower than before, or not proved. */
+  #checkFence(hello, nonce, { fence, fence_certificate, fence_proof }) {
+    const found = { number: fence ?? 0, certificate: fence_certificate ?? "" };
+    if (found.number > 0) {
+      const proof = fenceProof(this.login.token, hello.nonce, nonce, found);
+      const given = fence_certificate === null ? null : fence_proof;
+      if (given === null || !timingSafeEqual(Buffer.from(proof), Buffer.from(given))) throw new ConnectionFailed(WRONG_FENCE);
+    }
+    if (found.number < this.#fence.number) throw new ConnectionFailed(EARLIER_HOST);
+    this.#fence = found;
   }
 
   #onWelcome(hello, welcome) {

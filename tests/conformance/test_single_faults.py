@@ -82,6 +82,10 @@ FAULTS = [
     ignores("undialled proof", "8.20", MUST),
     ignores("forgets proof", "8.14"),
     Fault("dialled or not", "8.23", SHOULD, "it sent join"),
+    Fault("forgets the number", "8.27", SHOULD, "join has no fence"),
+    Fault("lower number", "8.28", SHOULD, "it sent step"),
+    Fault("any number", "8.30", SHOULD, "it sent step"),
+    ignores("8 digits of the number", "8.32"),
     # trust and goodbyes
     Fault("anybody ends it", "8.7", SHOULD, "it has ended, with exit code 0"),
     Fault("obeys anybody", "8.11", SHOULD, "expected at least 1.00 s", scale=1),

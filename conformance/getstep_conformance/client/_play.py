@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from getstep.wire import (
     canonical_token,
     checked_notes,
     new_nonce,
+    prove_fence,
     prove_server,
     verify,
 )
@@ -33,6 +35,7 @@ CLOCK_TOLERANCE = 0.95
 """A pause may be that much shorter than it should be: clocks of different programs are not the same."""
 
 NO_NONCE = "join has no nonce: the client does not ask the server to prove itself"
+NO_FENCE = "join has no fence: the client does not remember the fencing number of the host"
 NO_DIALLED = "join has no dialled: a relay in the host's place could pass on this login"
 
 LONG_SILENCE_SECONDS = 5.0
@@ -133,6 +136,8 @@ class Play:
         """When the latest connection ended, or its goodbye was sent."""
         self.hello: dict[str, Any] = {}
         self.join: dict[str, Any] = {}
+        self.fence = 0
+        """The highest fencing number that was proved to the client; a login has it unless a case says otherwise."""
         self.start: dict[str, Any] = {"match": 11}
         self.asked: dict[str, Any] = {"id": 30, "move_number": 0}
         self.boards: dict[int, tuple[str, _bot_rules.Board, bool]] = {}
@@ -448,25 +453,66 @@ class Play:
             return proof[:-1] + _other_digit(proof[-1])
         return _other_digit(proof[0]) + proof[1:] if kind == "other beginning" else proof
 
-    async def admit(
-        self, proof: str = "right", style: str = "shortest", cut: Cut = "whole", **changes: Any
-    ) -> None:
-        """Send welcome."""
-        text = self.proof(proof)
-        await self.send("welcome", style, cut, **({} if text is None else {"proof": text}), **changes)
-        self.line.note_welcome(proved=proof == "right" and text is not None)
+    def fence_fields(self, number: int, kind: str) -> dict[str, Any]:
+        """Return the fields of welcome for a fencing number, none for 0.
 
-    async def log_in(self, proof: str = "right", least: float = 0, most: float | None = None) -> None:
+        The proof of it is ``right``, ``wrong``, ``lower`` (of a lower number), ``none``, or the right one with an
+        ``other end``. A client that has not asked for a proof gets none.
+        """
+        if not number:
+            return {}
+        certificate, nonce = certificate_of(number), self.join.get("nonce")
+        fields: dict[str, Any] = {"fence": number, "fence_certificate": certificate}
+        if kind == "none" or nonce is None:
+            return fields
+        token = "not the token" if kind == "wrong" else self.token
+        proved = number - 1 if kind == "lower" else number
+        proof = prove_fence(token, self.hello["nonce"], nonce, proved, certificate)
+        return {**fields, "fence_proof": proof[:-1] + _other_digit(proof[-1]) if kind == "other end" else proof}
+
+    async def admit(
+        self,
+        proof: str = "right",
+        style: str = "shortest",
+        cut: Cut = "whole",
+        number: int | None = None,
+        number_proof: str = "right",
+        **changes: Any,
+    ) -> None:
+        """Send welcome; with the fencing number that was proved before, unless ``number`` is given."""
+        text = self.proof(proof)
+        number = self.fence if number is None else number
+        fields = {} if text is None else {"proof": text}
+        fields |= self.fence_fields(number, number_proof)
+        await self.send("welcome", style, cut, **{**fields, **changes})
+        proved = proof == "right" and text is not None
+        self.line.note_welcome(proved=proved)
+        if proved and number_proof == "right":
+            self.fence = max(self.fence, number)
+
+    async def log_in(
+        self,
+        proof: str = "right",
+        least: float = 0,
+        most: float | None = None,
+        number: int | None = None,
+        number_proof: str = "right",
+    ) -> None:
         """Accept a connection and bring it to the lobby."""
         await self.accept(least, most)
         await self.greet()
-        await self.admit(proof)
+        await self.admit(proof, number=number, number_proof=number_proof)
 
     # --- the transcript ---
 
     def note(self, who: str, text: str) -> None:
         """Add a line to the transcript: ``S`` for the server, ``C`` for the client, ``-`` for an event."""
         self.transcript.append(f"{trio.current_time() - self._began:7.3f}  {who}  {text}")
+
+
+def certificate_of(number: int) -> str:
+    """Return the certificate of the scripted host for a fencing number."""
+    return hashlib.sha256(f"fencing number {number}".encode()).hexdigest()
 
 
 def _other_digit(digit: str) -> str:

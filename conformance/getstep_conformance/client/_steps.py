@@ -12,7 +12,7 @@ from . import _bot_rules
 from ._line import Cut
 from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, Raw, pack
-from ._play import NO_NONCE, Play, describe, framed, padded
+from ._play import NO_FENCE, NO_NONCE, Play, certificate_of, describe, framed, padded
 
 Seconds = Annotated[float, Meta(ge=0, le=100)]
 
@@ -23,6 +23,10 @@ def one_of(names: Iterable[str]) -> str:
 
 
 Proof = Literal["right", "wrong", "none", "mac", "undialled", "elsewhere", "other end", "other beginning"]
+FenceProof = Literal["right", "wrong", "lower", "none", "other end"]
+Fence = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+"""A fencing number; 0 for a welcome without one."""
+
 Hex = Annotated[str, Meta(pattern=r"^\s*([0-9a-fA-F]{2}\s*)*$")]
 """Bytes, such as ``c0 01``."""
 
@@ -69,9 +73,11 @@ class Login(Step, frozen=True):
     proof: Proof = "right"
     least: Seconds = 0
     most: Seconds | None = None
+    fence: Fence | None = None
+    fence_proof: FenceProof = "right"
 
     async def run(self, play: Play) -> None:
-        await play.log_in(self.proof, self.least, self.most)
+        await play.log_in(self.proof, self.least, self.most, self.fence, self.fence_proof)
 
 
 class Greet(Step, frozen=True):
@@ -87,9 +93,11 @@ class Greet(Step, frozen=True):
 
 
 class Admit(Step, frozen=True):
-    """Send welcome, with other fields."""
+    """Send welcome, with other fields. Without ``fence``, it has the fencing number that was proved before."""
 
     proof: Proof = "right"
+    fence: Fence | None = None
+    fence_proof: FenceProof = "right"
     fields: dict[str, Any] = field(default_factory=dict)
     raw: dict[str, Hex] = field(default_factory=dict)
     style: StyleName = "shortest"
@@ -99,7 +107,15 @@ class Admit(Step, frozen=True):
     async def run(self, play: Play) -> None:
         if self.hold:
             play.hold_back()
-        await play.admit(self.proof, self.style, self.cut, **self.fields, **raw_values(self.raw))
+        await play.admit(
+            self.proof,
+            self.style,
+            self.cut,
+            self.fence,
+            self.fence_proof,
+            **self.fields,
+            **raw_values(self.raw),
+        )
 
 
 class Send(Step, frozen=True, kw_only=True):
@@ -442,6 +458,22 @@ class Nonce(Step, frozen=True):
             raise NotAsRequired(NO_NONCE)
 
 
+class Fenced(Step, frozen=True, kw_only=True):
+    """Expect the fencing number and its certificate in the latest join; neither of them for 0."""
+
+    goes_on = True
+
+    number: Fence
+
+    async def run(self, play: Play) -> None:
+        found = play.join.get("fence"), play.join.get("fence_certificate")
+        wanted = (self.number, certificate_of(self.number)) if self.number else (None, None)
+        if found == (None, None) and self.number:
+            raise NotAsRequired(NO_FENCE)
+        if found != wanted:
+            raise NotAsRequired(f"join has fence {found[0]!r}, expected {wanted[0]!r} and its certificate")
+
+
 class KeepAlive(Step, frozen=True, kw_only=True):
     """Expect TCP keep-alive on the client's socket, with the first probe after at most this time."""
 
@@ -486,6 +518,7 @@ STEPS: Mapping[str, type[Step]] = {
     "shown": Shown,
     "notify": Notify,
     "nonce": Nonce,
+    "fenced": Fenced,
     "keep_alive": KeepAlive,
 }
 """The steps by the value of their key ``do``."""

@@ -522,6 +522,11 @@ func proofOf(token, nonce, own, dialled string) string {
 	return sign(token, "getstep server proof v2:"+nonce+own+dialled)
 }
 
+// fenceProofOf is the server's proof of its fencing number and of the certificate with it.
+func fenceProofOf(token, nonce, own string, fence int64, certificate string) string {
+	return sign(token, fmt.Sprintf("getstep fence v1:%s%s%d:%s", nonce, own, fence, certificate))
+}
+
 // paperToken gives a token that a server has made the form that it has on paper. Any other token stays as it is.
 func paperToken(typed string) string {
 	letters := strings.ToLower(strings.Map(func(r rune) rune {
@@ -579,6 +584,8 @@ type Client struct {
 	pause   time.Duration // the next growing pause
 	proved  bool          // there was a proved connection
 	located bool          // there was one with a dialled address
+	fence   int64         // the highest fencing number that was proved
+	shown   string        // the certificate that came with it
 	results chan answer
 	busy    bool
 	logLock sync.Mutex
@@ -742,7 +749,7 @@ func (s *session) send(data []byte) {
 
 // connection is one connection from the beginning to the end. It returns the pause before the next one, or *Ended.
 func (c *Client) connection() (time.Duration, error) {
-	dialer := net.Dialer{Timeout: dialTime, KeepAlive: 10 * time.Second}
+	dialer := net.Dialer{Timeout: dialTime, KeepAlive: 5 * time.Second}
 	conn, err := dialer.Dial("tcp", c.Address)
 	if err != nil {
 		c.log("cannot connect: %s", err)
@@ -995,6 +1002,9 @@ func (p *player) hello(f *fields) error {
 	if p.dialled != "" {
 		join = append(join, entry{"dialled", p.dialled})
 	}
+	if p.c.fence > 0 {
+		join = append(join, entry{"fence", p.c.fence}, entry{"fence_certificate", p.c.shown})
+	}
 	data, err := frame(join...)
 	if err != nil {
 		return &leave{ended: &Ended{2, "the login cannot be sent: " + err.Error()}}
@@ -1028,6 +1038,16 @@ func (p *player) welcome(f *fields) error {
 	if f.m["proof"] != nil {
 		proof = f.hexadecimal("proof", 64)
 	}
+	fence, certificate, fenceProof := int64(0), "", ""
+	if f.m["fence"] != nil {
+		fence = f.integer("fence", 1, maxID)
+	}
+	if f.m["fence_certificate"] != nil {
+		certificate = f.hexadecimal("fence_certificate", 64)
+	}
+	if f.m["fence_proof"] != nil {
+		fenceProof = f.hexadecimal("fence_proof", 64)
+	}
 	if f.err != nil {
 		return f.err
 	}
@@ -1035,6 +1055,12 @@ func (p *player) welcome(f *fields) error {
 	case proof != "" && hmac.Equal([]byte(proof), []byte(proofOf(p.c.Token, p.nonce, p.own, p.dialled))):
 		p.proved, p.c.proved = true, true
 		p.c.located = p.c.located || p.dialled != ""
+		right := fenceProofOf(p.c.Token, p.nonce, p.own, fence, certificate)
+		if fence < p.c.fence || fence > 0 && !hmac.Equal([]byte(fenceProof), []byte(right)) {
+			p.c.log("warning: another computer has taken over from this server, or its fencing number is not proved")
+			return &leave{pause: p.c.grown(0)}
+		}
+		p.c.fence, p.c.shown = fence, certificate
 		p.c.pause = shortPause
 	case proof != "":
 		p.c.log("warning: the server does not know the token: it is not the host's")

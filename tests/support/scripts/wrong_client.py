@@ -42,6 +42,7 @@ from getstep.wire import (
     canonical_token,
     encode,
     new_nonce,
+    prove_fence,
     prove_server,
     sign,
 )
@@ -152,6 +153,7 @@ class Client:
         self.events: queue.Queue[tuple[Any, ...]] = queue.Queue()
         self.link: Link | None = None
         self.ever_proved = self.ever_located = False
+        self.fence = 0, ""
         self.pause = 0.2
         self.start: Start | None = None
         self.first_start: Start | None = None
@@ -267,6 +269,7 @@ class Client:
             "purpose": "check" if FAULT == "purpose check" else "play",
             "nonce": None if FAULT == "no nonce" else link.nonce,
             "dialled": link.dialled,
+            **({"fence": self.fence[0], "fence_certificate": self.fence[1]} if self.fence[0] else {}),
         }
         if FAULT == "token in clear":
             fields["password"] = TYPED
@@ -304,8 +307,21 @@ class Client:
         if good:
             link.proved = self.ever_proved = True
             self.ever_located |= link.dialled is not None
+            self.on_fence(link, link.hello, welcome)
         if (good and FAULT != "pauses stay long") or FAULT == "short without proof":
             self.pause = 0.2
+
+    def on_fence(self, link: Link, hello: Hello, welcome: Welcome) -> None:
+        number, certificate = welcome.fence or 0, welcome.fence_certificate or ""
+        proof = prove_fence(TOKEN, hello.nonce, link.nonce, number, certificate)
+        if FAULT == "8 digits of the number":
+            proof = proof[:8] + (welcome.fence_proof or "")[8:]
+        if number and welcome.fence_proof != proof and FAULT != "any number":
+            raise OSError("the fencing number is not proved")
+        if number < self.fence[0] and FAULT != "lower number":
+            raise OSError("another computer has taken over")
+        if FAULT != "forgets the number":
+            self.fence = number, certificate
 
     def on_start(self, start: Start) -> None:
         self.show(f"Match {start.match} against {start.opponent}")
