@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import platform
 import re
 import signal
 import socket
@@ -387,6 +388,7 @@ def test_the_first_line_says_what_runs_and_the_last_how_it_ended(log: ContestLog
     hop = {"name": "hop", "game": "hop", "options": {}, "format": "round_robin", "teams": 3}
     assert began["events"] == [hop]
     assert began["software"].startswith("getstep-server ")
+    assert f", Python {platform.python_version()}, " in began["software"]
     assert ended["how"] == "Traceback: disk full"
 
 

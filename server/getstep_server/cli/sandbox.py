@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.sandbox.check import Finding, check, describe_machine, missing
+from getstep_server.sandbox.interfaces import lacks
 from getstep_server.sandbox.process import Protections
 from getstep_server.text import escape_control_chars, pluralize
 
@@ -14,7 +15,8 @@ from ._parser import EXIT_FAILED, EXIT_OK
 from ._shared import print_table, spinner
 
 _SANDBOX = """\
-Try every protection of the sandbox on this machine: a program of ours runs in
+Say what this system does not offer to the sandbox, and what to do about it.
+Then try every protection of the sandbox: a program of ours runs in
 it and tries to break out, as a hostile program would. The table says what was
 tried and whether the protection held; below it is what to install or switch on
 where one did not. It takes a few seconds, and needs no contest.
@@ -42,6 +44,9 @@ def add_sandbox(parser: argparse.ArgumentParser) -> None:
 def _sandbox(args: argparse.Namespace) -> int:
     for line in describe_machine():
         print(escape_control_chars(line))
+    for lack in lacks():
+        print(escape_control_chars(f"{'Missing' if lack.needed else 'Weaker'}: {lack.missing}."))
+        print(escape_control_chars(f"To do: {lack.advice}"))
     reason = None if args.none else missing()
     if reason is not None:
         print(escape_control_chars(f"No protection holds: {reason}"))

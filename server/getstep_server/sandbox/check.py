@@ -20,7 +20,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from . import cgroups, mounts, syscalls
+from . import cgroups, interfaces, mounts, syscalls
 from .limits import MIB, Limits
 from .probes import PROBES, Part, Probe, Run
 from .process import Protections, SandboxedProcess, SandboxError, start
@@ -311,6 +311,7 @@ def describe_machine() -> list[str]:
     """Return the facts on which the protections rest, a line each."""
     parent = cgroups.cgroup_parent()
     return [
+        f"system: {interfaces.System().name()}",
         f"bubblewrap: {shutil.which('bwrap') or 'not installed'}",
         f"user: {'root; programs run as a user of their own' if os.geteuid() == 0 else 'not root'}",
         f"memory: {f'a cgroup of version {parent.version}' if parent else 'measured 40 times a second, no cgroup'}",

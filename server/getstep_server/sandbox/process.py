@@ -26,7 +26,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from . import cgroups, files, mounts, seccomp
+from . import cgroups, files, interfaces, mounts, seccomp
 from .limits import PLAYING, Limits
 from .proc import MemoryWatch, wait_until_stopped
 
@@ -292,7 +292,7 @@ def start(
         raise SandboxError("the sandbox needs Linux")
     bubblewrap = shutil.which("bwrap")
     if bubblewrap is None:
-        raise SandboxError("the sandbox needs bubblewrap; apt install bubblewrap")
+        raise SandboxError(str(interfaces.bubblewrap_lack(interfaces.System())))
     uid = _FIRST_UID + secrets.randbelow(_UIDS) if os.geteuid() == 0 else None
     try:
         # Not at a place that another allocation takes: those are at the ends of the address space.
@@ -494,13 +494,14 @@ def _last_line(popen: subprocess.Popen[bytes]) -> str:
 
 
 def _advice(said: str) -> str:
-    """Return what to switch on, if bubblewrap complains that it may not make namespaces."""
-    if "uid map" in said or "namespace" in said:
-        return (
-            "; let users make namespaces: sysctl user.max_user_namespaces=10000, on Debian 10 and older"
-            " kernel.unprivileged_userns_clone=1, on Ubuntu kernel.apparmor_restrict_unprivileged_userns=0"
-        )
-    return ""
+    """Return what is missing, if bubblewrap complains that it may not make namespaces, or of its command line."""
+    system = interfaces.System()
+    lack = interfaces.bubblewrap_lack(system)
+    if lack is None and ("uid map" in said or "namespace" in said):
+        lack = interfaces.namespace_lack(system)
+        if lack is None:
+            return "; this machine or its container lets nobody make namespaces"
+    return "" if lack is None else f": {lack}"
 
 
 def _exit_code(code: int | None) -> int | None:

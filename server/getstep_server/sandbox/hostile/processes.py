@@ -76,9 +76,16 @@ def see_processes(_: dict[str, Any]) -> object:
     return [path.name for path in Path("/proc").glob("[0-9]*") if path.name != str(os.getpid())][:5]
 
 
+def _server(aim: dict[str, Any]) -> int:
+    """Return the number of the server's process. In a container it may be 1, which is the program's own here."""
+    if aim["victim"] == os.getpid():
+        raise ProcessLookupError("the server's number is the program's own here")
+    return int(aim["victim"])
+
+
 @attempt
 def signal_a_process(aim: dict[str, Any]) -> object:
-    os.kill(aim["victim"], 0)
+    os.kill(_server(aim), 0)
     return "could signal the server"
 
 
@@ -110,12 +117,12 @@ def continue_itself(aim: dict[str, Any]) -> object:
 
 @attempt
 def open_a_process(aim: dict[str, Any]) -> object:
-    return call(aim, "pidfd_open", aim["victim"], 0)
+    return call(aim, "pidfd_open", _server(aim), 0)
 
 
 @attempt
 def read_environment_of_a_process(aim: dict[str, Any]) -> object:
-    return Path(f"/proc/{aim['victim']}/environ").read_bytes()[:10]
+    return Path(f"/proc/{_server(aim)}/environ").read_bytes()[:10]
 
 
 @attempt
@@ -123,7 +130,7 @@ def read_memory_of_a_process(aim: dict[str, Any]) -> object:
     buffer = ctypes.create_string_buffer(8)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8)
     remote = (ctypes.c_size_t * 2)(aim["address"], 8)
-    return call(aim, "process_vm_readv", aim["victim"], local, 1, remote, 1, 0)
+    return call(aim, "process_vm_readv", _server(aim), local, 1, remote, 1, 0)
 
 
 @attempt
