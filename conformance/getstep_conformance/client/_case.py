@@ -44,6 +44,7 @@ class CaseTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             ``contest_over``. ``none``: the steps end the client themselves.
         token: the token as the client gets it.
         slow: the case waits for seconds, so it starts first.
+        finds: the client has the address from a saved login, and may look for the contest on the network.
         timing: the client has to begin something within a fraction of a second. If it does not pass, the case runs
             once more, alone.
     """
@@ -58,6 +59,7 @@ class CaseTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     token: str | None = None
     slow: bool = False
     timing: bool = False
+    finds: bool = False
 
     @property
     def place(self) -> str:

@@ -24,6 +24,7 @@ from getstep.wire.classic import ClassicReader
 from . import _bot_rules
 from ._client import ClientProcess
 from ._line import Cut, Line
+from ._network import Network
 from ._outcome import NotAsRequired
 from ._pack import STYLES, Raw, pack
 
@@ -111,6 +112,7 @@ class Play:
         times: of this run.
         typed_token: the token as the client has got it.
         on_connection: is called at each connection.
+        network: where the client looks for the contest; None if it does not.
     """
 
     def __init__(
@@ -120,8 +122,10 @@ class Play:
         times: Times,
         typed_token: str = TOKEN,
         on_connection: Callable[[], None] = lambda: None,
+        network: Network | None = None,
     ) -> None:
         self._on_connection = on_connection
+        self.network = network
         self.listener = listener
         self.client = client
         self.times = times

@@ -11,6 +11,7 @@ import trio
 from ._case import Case, cases
 from ._classic_steps import ClassicLogin, Stop
 from ._client import ClientError, started
+from ._network import Network, opened_network
 from ._outcome import VERDICT_OF_NEED, NotAsRequired, Outcome, Verdict
 from ._play import HOST, TEAM, TOKEN, Play, Times, listener
 from ._scripts import is_scaled
@@ -105,16 +106,24 @@ class Suite:
         }
         await starting.acquire()
         release = _Once(starting.release)
-        try:
-            async with started(self.command, variables) as client:
-                play = Play(door, client, self.times, token, on_connection=release)
-                try:
-                    verdict, why = await _verdict(case, play)
-                finally:
-                    await play.finish()
-        finally:
-            release()
-            door.close()
+        async with trio.open_nursery() as nursery:
+            network: Network | None = None
+            if case.table.finds:
+                network = await opened_network()
+                nursery.start_soon(network.answer)
+                variables["GETSTEP_DISCOVERY"] = f"{HOST}:{network.port}"
+            try:
+                async with started(self.command, variables, saved=case.table.finds) as client:
+                    play = Play(door, client, self.times, token, on_connection=release, network=network)
+                    try:
+                        verdict, why = await _verdict(case, play)
+                    finally:
+                        await play.finish()
+                        play.listener.close()
+            finally:
+                release()
+                door.close()
+                nursery.cancel_scope.cancel()
         if remarks is not None:
             remarks += play.remarks
         if verdict is Verdict.PASS and play.remarks:

@@ -10,9 +10,10 @@ from msgspec import Meta, Struct, field
 
 from . import _bot_rules
 from ._line import Cut
+from ._network import JUNK
 from ._outcome import Need, NotAsRequired
 from ._pack import STYLES, Raw, pack
-from ._play import NO_FENCE, NO_NONCE, Play, certificate_of, describe, framed, padded
+from ._play import NO_FENCE, NO_NONCE, Play, certificate_of, describe, framed, listener, padded
 
 Seconds = Annotated[float, Meta(ge=0, le=100)]
 
@@ -474,6 +475,28 @@ class Fenced(Step, frozen=True, kw_only=True):
             raise NotAsRequired(f"join has fence {found[0]!r}, expected {wanted[0]!r} and its certificate")
 
 
+class Move(Step, frozen=True):
+    """Take the server to another port, and announce it there; the old port refuses connections.
+
+    Attributes:
+        junk: packets that are no answers come with the announcement.
+        others: so many other contests are announced, too.
+    """
+
+    junk: bool = False
+    others: Annotated[int, Meta(ge=0, le=100)] = 0
+
+    async def run(self, play: Play) -> None:
+        if play.network is None:
+            raise AssertionError("the case does not say that the client finds its host")
+        play.listener.close()
+        play.listener = await listener()
+        others = [(1 + number, f"Another {number}", 0) for number in range(self.others)]
+        play.network.announced = [*others, (play.listener.port, "Conformance", play.fence)]
+        play.network.junk = JUNK if self.junk else []
+        play.note("-", "the server has another port, and is announced there")
+
+
 class KeepAlive(Step, frozen=True, kw_only=True):
     """Expect TCP keep-alive on the client's socket, with the first probe after at most this time."""
 
@@ -519,6 +542,7 @@ STEPS: Mapping[str, type[Step]] = {
     "notify": Notify,
     "nonce": Nonce,
     "fenced": Fenced,
+    "move": Move,
     "keep_alive": KeepAlive,
 }
 """The steps by the value of their key ``do``."""

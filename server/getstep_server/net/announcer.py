@@ -1,6 +1,6 @@
 """Announces a contest on the local network by multicast DNS, in a process of its own.
 
-``python -m getstep_server.net.announcer HOST PORT NAME`` runs until its standard input ends, and takes the
+``python -m getstep_server.net.announcer HOST PORT NAME FENCE`` runs until its standard input ends, and takes the
 announcement back then. So no announcement outlives the server, however that one dies. A computer that loses its
 power is forgotten after LIFETIME_SECONDS. For each change the process writes a line of JSON:
 ``{"announced": NAME}``, with ``"taken_by": ADDRESSES`` if another computer announces the contest's name, or
@@ -90,6 +90,7 @@ def announce(
     over: threading.Event,
     tell: Callable[[dict[str, str]], None],
     check_seconds: float = CHECK_SECONDS,
+    fence: int = 0,
 ) -> None:
     """Announce a contest until ``over`` is set, again whenever the addresses of this machine change.
 
@@ -99,12 +100,13 @@ def announce(
         name: the contest's.
         over: ends it.
         tell: is called with each new state.
+        fence: the server's fencing number; 0 for none.
         check_seconds: the interval at which addresses are read, and at which a failure is tried again.
     """
     told: dict[str, str] = {}
     while not over.is_set():
         here = own_addresses(host)
-        announcement = _Announcement(here, port, name)
+        announcement = _Announcement(here, port, name, fence)
         state = announcement.begin()
         if state != told:
             tell(state)
@@ -116,7 +118,7 @@ def announce(
 
 
 class _Announcement:
-    def __init__(self, addresses: list[str], port: int, name: str) -> None:
+    def __init__(self, addresses: list[str], port: int, name: str, fence: int = 0) -> None:
         self._addresses = addresses
         self._name, self._computer = name, socket.gethostname().partition(".")[0]
         self._responder: zeroconf.Zeroconf | None = None
@@ -125,7 +127,13 @@ class _Announcement:
             f"{service_label(name)}.{SERVICE}",
             port=port,
             addresses=[socket.inet_aton(address) for address in addresses],
-            properties={"txtvers": "1", "contest": name, "versions": str(VERSION), "host": self._computer},
+            properties={
+                "txtvers": "1",
+                "contest": name,
+                "versions": str(VERSION),
+                "host": self._computer,
+                **({"fence": str(fence)} if fence else {}),
+            },
             # Not the machine's own name, which its own responder announces.
             server=f"getstep-{secrets.token_hex(6)}.local.",
             host_ttl=LIFETIME_SECONDS,
@@ -158,12 +166,12 @@ class _Announcement:
 
 def main() -> None:
     """Announce the contest of the arguments until standard input ends."""
-    host, port, name = sys.argv[1:]
+    host, port, name, fence = sys.argv[1:]
     if hasattr(os, "nice"):
         os.nice(NICENESS)  # anybody on the network can make it work
     over = threading.Event()
     threading.Thread(target=_wait_for_end, args=(over,), daemon=True).start()
-    announce(host, int(port), name, over, _tell)
+    announce(host, int(port), name, over, _tell, fence=int(fence))
 
 
 def _wait_for_end(over: threading.Event) -> None:

@@ -8,7 +8,7 @@ from struct import error as struct_error
 from struct import pack, unpack_from
 
 from getstep.text import escape_control_chars
-from getstep.wire import MAX_NAME
+from getstep.wire import MAX_ID, MAX_NAME
 
 from .limits import MAX_ADDRESSES, MAX_NAME_BYTES, MAX_POINTERS, MAX_QUESTIONS, MAX_RECORDS
 
@@ -29,7 +29,7 @@ class Announcement:
     """A server as it announces itself: the contest's name, the port and the IPv4 addresses. None of it is proved.
 
     ``instance`` is the name that no two honest servers of a network share, ``computer`` the name of the server's
-    machine, empty if it is older. The names are safe to print.
+    machine, empty if it is older, ``fence`` its fencing number. The names are safe to print.
     """
 
     instance: str
@@ -37,6 +37,7 @@ class Announcement:
     port: int
     addresses: tuple[str, ...]
     computer: str = ""
+    fence: int = 0
 
 
 def question(number: int) -> bytes:
@@ -141,7 +142,8 @@ def _announcements(records: list[_Record]) -> list[Announcement]:
         if len(instance) == len(SERVICE) + 1 and name[1:] == SERVICE and port and known:
             label, text = _printable(instance[0]), texts.get(name, b"")
             contest = _value(text, b"contest") or label
-            found.append(Announcement(label, contest, port, tuple(known), _value(text, b"host")))
+            computer, fence = _value(text, b"host"), _number(_value(text, b"fence"))
+            found.append(Announcement(label, contest, port, tuple(known), computer, fence))
     return found
 
 
@@ -154,6 +156,12 @@ def _value(data: bytes, wanted: bytes) -> str:
             return _printable(value)
         at += 1 + data[at]
     return ""
+
+
+def _number(text: str) -> int:
+    """Return a fencing number; 0 for anything else."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
+    return number if number <= MAX_ID else 0
 
 
 def _printable(text: bytes) -> str:

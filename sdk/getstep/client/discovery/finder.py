@@ -67,9 +67,11 @@ def none_found(result: SearchResult) -> str:
 def chosen(servers: tuple[FoundServer, ...], contest: str | None) -> tuple[FoundServer, ...]:
     """Return the servers to try: those with the name of the contest that was seen before, else the only one.
 
-    Anybody can announce that name. So all of them are tried, and the proof tells which one is the host's.
+    Anybody can announce that name. So all of them are tried, and the proof tells which one is the host's. The one
+    with the highest fencing number is tried first: a computer that was lost may still be announced.
     """
     same = tuple(server for server in servers if server.contest == contest)
+    same = tuple(sorted(same, key=lambda server: -server.fence))
     return same or (servers if len(servers) == 1 else ())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import secrets
 import selectors
 import socket
@@ -27,6 +28,9 @@ from .limits import (
 GROUP = ("224.0.0.251", 5353)
 """The address of multicast DNS. Routers do not pass it on, so a search never leaves the local network."""
 
+DISCOVERY_VARIABLE = "GETSTEP_DISCOVERY"
+"""The variable by which tests let a client ask at an address and a port of their own (docs/conformance.md)."""
+
 SEARCH_SECONDS = 1.0
 """The length of a search. A LAN answers in milliseconds; a sleeping WLAN card gets multicast within 0.3 s."""
 
@@ -47,6 +51,8 @@ class FoundServer:
     contest: str
     addresses: tuple[Address, ...]
     computer: str = ""
+    fence: int = 0
+    """The fencing number that it claims; 0 for none. Only a hint where to connect first."""
 
     def __str__(self) -> str:
         where = ", ".join(map(str, self.addresses[:MAX_SHOWN])) + (", ..." if self.addresses[MAX_SHOWN:] else "")
@@ -163,6 +169,9 @@ def search(
         group: where to ask; tests have a responder of their own.
     """
     number = secrets.randbelow(1 << 16)
+    here = _place_of_a_test()
+    if here is not None:
+        networks, group = [Interface(0, "lo")], here
     with ExitStack() as stack:
         asking = _Asking(number, group, interfaces() if networks is None else networks, stack)
         asking.send()
@@ -174,6 +183,12 @@ def search(
             if not asking.receive(min(left, TICK_SECONDS)):
                 break
     return SearchResult(_servers(asking.answers), bool(asking.sockets))
+
+
+def _place_of_a_test() -> tuple[str, int] | None:
+    """Return the address and the port in `DISCOVERY_VARIABLE`; None if there are none."""
+    host, _, port = os.environ.get(DISCOVERY_VARIABLE, "").partition(":")
+    return (host, int(port)) if port.isdecimal() and int(port) < 1 << 16 else None
 
 
 class _Asking:
@@ -269,7 +284,7 @@ def _servers(answers: list[Announcement]) -> tuple[FoundServer, ...]:
         first.setdefault(key, answer)
         places.setdefault(key, {}).update(dict.fromkeys(Address(text, answer.port) for text in answer.addresses))
     found = [
-        FoundServer(answer.contest, tuple(places[key])[:MAX_ADDRESSES], answer.computer)
+        FoundServer(answer.contest, tuple(places[key])[:MAX_ADDRESSES], answer.computer, answer.fence)
         for key, answer in first.items()
     ]
     return tuple(sorted(found, key=lambda server: (server.contest, server.addresses[0].host)))
