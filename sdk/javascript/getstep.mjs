@@ -17,7 +17,8 @@
 //
 // SPDX-License-Identifier: MIT
 
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
+import { createSocket } from "node:dgram";
 import { lookup } from "node:dns/promises";
 import { readFileSync, writeSync } from "node:fs";
 import inspector from "node:inspector";
@@ -1086,6 +1087,11 @@ class Backoff {
     this.nextMs = FIRST_PAUSE_MS;
   }
 
+  /** True once several attempts in a row have failed: a server that was restarted would be back. */
+  get isLong() {
+    return this.nextMs >= LONGEST_PAUSE_MS / 2;
+  }
+
   /** Return the next pause, in milliseconds. */
   next() {
     const pause = this.nextMs;
@@ -1717,11 +1723,183 @@ class BotThread {
   }
 }
 
+// --- finding the host on the network (docs/standby.md) --------------------------------------------------------------------
+
+const SERVICE = "_getstep._tcp.local.";
+const DISCOVERY = { address: "224.0.0.251", port: 5353 };
+const SEARCH_MS = 1000;
+const ASK_AGAIN_MS = 350; // multicast on WLAN is not repeated if it is lost
+const MAX_FOUND = 20; // the found addresses to which one run connects
+const MAX_PACKETS = 256; // that one search reads
+const MAX_INTERFACES = 16;
+
+/** Return the name at an offset, and the offset after it. Throws RangeError if it is wrong. */
+function dnsName(packet, start) {
+  let [at, after, lowest, pointers, name] = [start, null, start, 0, ""];
+  for (;;) {
+    const length = packet.readUInt8(at);
+    if (length === 0) return [name.toLowerCase(), after ?? at + 1];
+    if (length >= 0xc0) {
+      after ??= at + 2;
+      at = packet.readUInt16BE(at) & 0x3fff;
+      pointers += 1;
+      if (at >= lowest || pointers > 8) throw new RangeError("a wrong pointer"); // only backwards: no name is endless
+      lowest = at;
+    } else {
+      if (length >= 0x40 || at + 1 + length > packet.length || name.length + length >= 255) throw new RangeError("a wrong name");
+      name += `${packet.toString("latin1", at + 1, at + 1 + length)}.`;
+      at += 1 + length;
+    }
+  }
+}
+
+/** Return the servers that an answer to question `number` announces. Throws RangeError if it ends too early. */
+export function announcedIn(packet, number) {
+  const counts = [4, 6, 8, 10].map((at) => packet.readUInt16BE(at));
+  const [questions, records] = [counts[0], counts[1] + counts[2] + counts[3]];
+  if (packet.readUInt16BE(0) !== number || (packet.readUInt16BE(2) & 0xf80f) !== 0x8000 || questions > 4 || records > 64) return [];
+  const [instances, places, texts, addresses] = [new Set(), new Map(), new Map(), new Map()];
+  let at = 12;
+  for (let n = 0; n < questions; n++) at = dnsName(packet, at)[1] + 4;
+  for (let n = 0; n < records; n++) {
+    const [owner, head] = dnsName(packet, at);
+    const [kind, network] = [packet.readUInt16BE(head), packet.readUInt16BE(head + 2) & 0x7fff];
+    const [lifetime, start] = [packet.readUInt32BE(head + 4), head + 10];
+    at = start + packet.readUInt16BE(head + 8);
+    if (at > packet.length) throw new RangeError("a record ends after the packet");
+    if (lifetime === 0 || network !== 1) continue;
+    if (kind === 12 && owner === SERVICE) instances.add(dnsName(packet, start)[0]);
+    else if (kind === 33 && !places.has(owner))
+      places.set(owner, { port: packet.readUInt16BE(start + 4), computer: dnsName(packet, start + 6)[0] });
+    else if (kind === 16 && !texts.has(owner)) texts.set(owner, packet.subarray(start, at));
+    else if (kind === 1 && at === start + 4) addresses.set(owner, [...(addresses.get(owner) ?? []), [...packet.subarray(start, at)].join(".")]);
+  }
+  return [...instances].flatMap((instance) => {
+    const { port, computer } = places.get(instance) ?? { port: 0 };
+    const values = dnsTexts(texts.get(instance) ?? Buffer.alloc(0));
+    const hosts = (addresses.get(computer) ?? []).slice(0, 8);
+    const contest = escaped([...(values.get("contest") ?? "")].slice(0, MAX_NAME).join(""));
+    const fence = /^\d{1,10}$/.test(values.get("fence") ?? "") ? Number(values.get("fence")) : 0;
+    return port > 0 && hosts.length > 0 ? [{ instance, contest, port, hosts, fence: fence <= MAX_ID ? fence : 0 }] : [];
+  });
+}
+
+/** Return the values of a TXT record by their names. */
+function dnsTexts(data) {
+  const values = new Map();
+  for (let at = 0; at < data.length; at += 1 + data[at]) {
+    const [name, ...value] = data.toString("utf8", at + 1, at + 1 + data[at]).split("=");
+    if (!values.has(name.toLowerCase())) values.set(name.toLowerCase(), value.join("="));
+  }
+  return values;
+}
+
+/** Return whether a contest may be at an address: at one of this computer only if it has answered itself. */
+function isUsable(host, sender) {
+  const first = Number(host.split(".")[0]);
+  return first > 0 && first < 224 && (first !== 127 || sender.startsWith("127."));
+}
+
+/** Ask on all networks of this computer, and resolve to the servers that have answered after a second. */
+async function search() {
+  const [, host, port] = /^([\d.]+):(\d+)$/.exec(process.env.GETSTEP_DISCOVERY ?? "") ?? [];
+  const to = host ? { address: host, port: Number(port) } : DISCOVERY;
+  const own = Object.values(os.networkInterfaces()).flat().filter(({ family }) => family === "IPv4");
+  const number = randomInt(65536);
+  const question = Buffer.concat([
+    Buffer.from([number >> 8, number & 255, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]),
+    ...SERVICE.split(".").map((label) => Buffer.from([label.length, ...Buffer.from(label)])),
+    Buffer.from([0, 12, 0, 1]),
+  ]);
+  const found = new Map();
+  let left = MAX_PACKETS;
+  const sockets = (host ? ["127.0.0.1"] : own.map(({ address }) => address).slice(0, MAX_INTERFACES)).map((local) => {
+    const socket = createSocket("udp4");
+    socket.on("error", () => {}); // an interface that is down
+    socket.on("message", (data, sender) => {
+      if (sender.port !== to.port || --left < 0) return;
+      try {
+        for (const server of announcedIn(data, number)) {
+          const hosts = server.hosts.filter((one) => isUsable(one, sender.address));
+          const known = found.get(`${server.instance}:${server.port}`) ?? { ...server, hosts: [] };
+          found.set(`${server.instance}:${server.port}`, { ...known, hosts: [...new Set([...known.hosts, ...hosts])].slice(0, 8) });
+        }
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+      }
+    });
+    const ask = () => socket.send(question, to.port, to.address, () => {});
+    socket.bind(0, local, () => {
+      if (!host) socket.setMulticastInterface(local);
+      ask();
+    });
+    const again = setTimeout(ask, ASK_AGAIN_MS);
+    return () => {
+      clearTimeout(again);
+      socket.close();
+    };
+  });
+  await new Promise((resolve) => {
+    setTimeout(resolve, SEARCH_MS);
+  });
+  for (const close of sockets) close();
+  return [...found.values()].filter(({ hosts }) => hosts.length > 0);
+}
+
+/** The addresses to try while the client's own address does not answer. `saved` is the saved login, or null. */
+class Finder {
+  #waiting = [];
+  #tried = new Set();
+
+  constructor(own, saved, port) {
+    this.own = own;
+    this.saved = saved;
+    this.port = port; // that the user has given, or null
+    this.contest = saved?.seen?.contest ?? null;
+  }
+
+  isFound(address) {
+    return address !== this.own;
+  }
+
+  /** Return true if a server has proved before that it knows this token. */
+  knows(token) {
+    return this.saved !== null && this.saved.seen !== null && this.saved.token === token;
+  }
+
+  /** Return where to connect at once after a failure; null to wait, and then to connect to the own address. */
+  async next(failed, console_) {
+    if (failed === this.own && this.#tried.size < MAX_FOUND) {
+      const servers = (await search()).filter(({ port }) => this.port === null || port === this.port);
+      const same = servers.filter(({ contest }) => contest === escaped(this.contest ?? ""));
+      const trying = same.length > 0 ? same : servers.length === 1 ? servers : [];
+      trying.sort((a, b) => b.fence - a.fence); // a computer that was lost may still be announced
+      const found = trying.flatMap(({ hosts, port }) => hosts.map((host) => ({ host, port, tls: this.own.tls })));
+      for (const address of found.filter(({ host, port }) => host !== this.own.host || port !== this.own.port).slice(0, MAX_FOUND)) {
+        const text = addressText(address);
+        if (!this.#tried.has(text)) console_.say(`Found ${shortRepr(this.contest ?? trying[0].contest)} at ${text} on this network.`);
+        this.#tried.add(text);
+        this.#waiting.push(address);
+      }
+    }
+    return this.#waiting.shift() ?? null;
+  }
+
+  /** Make an address, whose server has proved itself, the own one. */
+  settle(address, contest) {
+    this.own = address;
+    this.contest = contest;
+    this.#waiting = [];
+  }
+}
+
 // --- the client -----------------------------------------------------------------------------------------------------------
 
 const NOT_LOCATED = "this server does not prove at which address it is, as it did before, so it is not your host";
 const EARLIER_HOST = "another computer has taken over this contest from this server, so nothing counts here any more";
 const WRONG_FENCE = "the server's proof of its fencing number is wrong, so it is not your host; check the address";
+/** Return true if no computer answers at an address any more, or its server says that another has taken over. */
+const isGone = (why) => why === EARLIER_HOST || /^(no answer; the address|no way to that address)|ETIMEDOUT|EHOSTUNREACH/.test(why);
 const NOT_PROVED = "this server has not proved that it knows your token (an older getstep server, or not your host)";
 const UPDATE = "Get a newer getstep.mjs from the host's live page.";
 const ADVICE = {
@@ -1784,7 +1962,8 @@ class Client {
   #goodbye = null;
   #aborted = null;
 
-  constructor(address, login, console_, { friendly, games, restartAfterMs }) {
+  constructor(address, login, console_, { friendly, games, restartAfterMs, finder }) {
+    this.finder = finder; // null if the user has named the host
     this.games = games; // that the bot plays; undefined if it does not say so
     this.restartAfterMs = restartAfterMs;
     this.address = address;
@@ -1835,6 +2014,7 @@ class Client {
       let pause;
       try {
         const goodbye = await this.#oneConnection();
+        if (this.#isDoubtful(goodbye)) throw new ConnectionFailed(withoutLastPoint(goodbyeText(goodbye)));
         const trust = { proved: this.#proved, welcomed: this.#welcomed, everProved: this.#everProved };
         if (endsTheRun(goodbye, trust)) return this.#endRun(goodbye);
         const line = `${goodbyeText(goodbye)}. Connecting again.`;
@@ -1842,7 +2022,7 @@ class Client {
         this.#warnOnce(goodbye.retry_ms === null ? line + doubt : line);
         pause = this.#backoff.after(goodbye, this.#proved);
       } catch (error) {
-        pause = this.#afterFailure(error);
+        pause = await this.#afterFailure(error);
       } finally {
         this.#connection?.close();
         this.#connection = null;
@@ -1854,12 +2034,35 @@ class Client {
     }
   }
 
-  #afterFailure(error) {
+  get #atFound() {
+    return this.finder !== null && this.finder.isFound(this.address);
+  }
+
+  /** Return true if a found server has refused the login: the token may be right, and the server not the host's. */
+  #isDoubtful({ reason, retry_ms }) {
+    if (!this.#atFound || this.#welcomed) return false;
+    return reason === "wrong_address" || retry_ms !== null || this.#everProved || this.finder.knows(this.login.token);
+  }
+
+  /** Report a failure, choose the next address, and resolve to how long to wait. A server that was restarted is back at
+   *  the same address, so the search starts after some attempts, or at once if the host's computer is gone. */
+  async #afterFailure(error) {
+    const [failed, atFound] = [this.address, this.#atFound];
+    let found = null;
+    if (this.finder && (isGone(error.message) || atFound || !this.#everWelcomed || this.#backoff.isLong)) {
+      found = await this.finder.next(failed, this.console);
+      this.address = found ?? this.finder.own;
+    }
+    const pause = this.#reportFailure(error, failed);
+    return found ? 0 : pause;
+  }
+
+  #reportFailure(error, failed) {
     let why = error.message;
-    if (error instanceof Unreachable && !this.#everWelcomed) throw new Stop(1, error.message);
+    if (error instanceof Unreachable && !this.#everWelcomed && !this.finder) throw new Stop(1, error.message);
     if (error instanceof ProtocolError) why = `the server broke the protocol (${escaped(error.message)}); please tell the host`;
     else if (!(error instanceof Unreachable) && !(error instanceof ConnectionFailed)) throw error;
-    const what = this.#welcomed ? "Connection lost" : `No connection to ${addressText(this.address)}`;
+    const what = this.#welcomed ? "Connection lost" : `No connection to ${addressText(failed)}`;
     this.#warnOnce(`${what}: ${why}. Trying again until it works; Ctrl-C stops the bot.`);
     return this.#backoff.next();
   }
@@ -1879,7 +2082,7 @@ class Client {
     let dialled = null;
     if (connection.conversation.state === "login") {
       if (hello.dialled === true) dialled = dialledAddress(connection.socket);
-      else if (this.#everLocated) throw new ConnectionFailed(NOT_LOCATED);
+      else if (this.#everLocated || this.#atFound) throw new ConnectionFailed(NOT_LOCATED);
       const mac = sign(this.login.token, hello.nonce, dialled);
       const client = `getstep JavaScript ${VERSION}`;
       const { team } = this.login;
@@ -1908,7 +2111,7 @@ class Client {
 
   /** Return a goodbye for a server that is not logged in to. Throws Stop if none has proved itself. */
   #unsuitable(reason, detail) {
-    if (!this.#everProved) throw new Stop(1, detail);
+    if (!this.#everProved && !this.#atFound) throw new Stop(1, detail);
     return { type: "goodbye", reason, detail, retry_ms: null };
   }
 
@@ -1921,6 +2124,7 @@ class Client {
     if (welcome.proof === null) {
       if (this.#everProved)
         throw new ConnectionFailed(`${NOT_PROVED}, as it did before; to play there, start the bot again`);
+      if (this.#atFound) throw new ConnectionFailed(`${NOT_PROVED}; to play there, give its address with --host`);
       return;
     }
     const proof = serverProof(this.login.token, hello.nonce, nonce, dialled);
@@ -1955,6 +2159,7 @@ class Client {
     this.#everWelcomed = true;
     if (this.#proved) {
       this.#everProved = true;
+      this.finder?.settle(this.address, hello.contest);
       this.#resetProblems();
     } else {
       this.#warnOnce(
@@ -2189,7 +2394,10 @@ export async function play(getStep, settings = {}) {
       throw new Stop(2, `games is ${shortRepr(games)}, expected the names of games, such as ["hop"]`);
     process.on("SIGINT", stop);
     try {
-      const options = { friendly: given.friendly === true, games, restartAfterMs: findRestartAfter(given) };
+      const isNamed = Boolean(given.host || process.env.GETSTEP_HOST || given.friendly);
+      const port = given.port ?? (process.env.GETSTEP_PORT || null);
+      const finder = isNamed ? null : new Finder(address, savedLogin(), port === null ? null : Number(port));
+      const options = { finder, friendly: given.friendly === true, games, restartAfterMs: findRestartAfter(given) };
       code = await new Client(address, login, console_, options).run();
     } finally {
       process.removeListener("SIGINT", stop);

@@ -456,7 +456,7 @@ class Client:
 
     def _unsuitable(self, reason: str, text: str) -> Goodbye:
         """Return a goodbye for a server that this client does not log in to; raise it if none has proved itself."""
-        if not self._ever_proved:
+        if not self._ever_proved and not self._at_found_server:
             raise Refused(reason, text)
         return Goodbye(reason, text, None)
 
