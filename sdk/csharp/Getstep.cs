@@ -31,6 +31,7 @@ using System.Globalization;
 using System.IO;
 using System.Linq;
 using System.Net;
+using System.Net.NetworkInformation;
 using System.Net.Security;
 using System.Net.Sockets;
 using System.Runtime.ExceptionServices;
@@ -1684,11 +1685,21 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         public bool Quiet { get; private set; }
         public bool Friendly { get; private set; }
-        public string Host { get; private set; }
-        public int Port { get; private set; }
+        public string Host { get; set; }
+        public int Port { get; set; }
 
         /// <summary>"" without TLS, "roots" to have the certificate checked, or the pin of its key.</summary>
         public string Tls { get; private set; } = "";
+
+        /// <summary>Whether the user has named the host or its port; else the client may look for them on the network.</summary>
+        public bool GivenHost { get; private set; }
+
+        public bool GivenPort { get; private set; }
+
+        /// <summary>The contest of the saved login, and its token; null without one that was seen.</summary>
+        public string Contest { get; private set; }
+
+        public string KnownToken { get; private set; }
 
         public int Team { get; private set; }
         public string Token { get; private set; }
@@ -1774,9 +1785,12 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             string named = Given("host");
             Host = string.IsNullOrEmpty(named) ? Variable("GETSTEP_HOST") : named;
             Port = DefaultPort;
+            GivenHost = Host != null;
             if (Host == null)
             {
                 SavedLogin saved = SavedLogin.Load(environment);
+                Contest = saved?.Contest;
+                KnownToken = saved?.Contest == null ? null : saved.Token;
                 Host = saved == null ? "127.0.0.1" : saved.Host;
                 Port = saved == null ? DefaultPort : saved.Port; // the saved port belongs to the saved host
                 Tls = saved == null ? "" : saved.Tls;
@@ -1789,6 +1803,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             // The contest's port in GETSTEP_PORT is not the one for friendly matches.
             string text = Given("port") ?? (Friendly ? null : Variable("GETSTEP_PORT"));
+            GivenPort = text != null;
             Port = text != null ? Number("port", text, 1, 65535) : Friendly ? FriendlyPort : Port;
             string way = Given("tls-pin") ?? Variable("GETSTEP_TLS");
             // The port for friendly matches speaks no TLS.
@@ -1897,6 +1912,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         public string Token { get; }
         public string Tls { get; }
         private readonly string contest; // null if nothing was seen of that host
+        public string Contest => contest;
         private readonly double at;
         private readonly bool over;
 
@@ -3836,6 +3852,354 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         }
     }
 
+    // --- finding the host on the network (docs/standby.md) -------------------------------------------------------
+
+    /// <summary>A server that has answered by multicast DNS. Any computer can announce anything: only a proof counts.</summary>
+    internal sealed class FoundServer
+    {
+        public string Contest { get; set; }
+        public int Port { get; set; }
+        public int Fence { get; set; }
+        public List<string> Hosts { get; set; }
+    }
+
+    /// <summary>An answer of multicast DNS (RFC 6762, section 5.1).</summary>
+    internal sealed class DnsAnswer
+    {
+        private const string Service = "_getstep._tcp.local.";
+        private readonly byte[] packet;
+        private int at = 12;
+
+        public DnsAnswer(byte[] packet)
+        {
+            this.packet = packet;
+        }
+
+        /// <summary>Returns the packet that asks for all servers.</summary>
+        public static byte[] Question(int number)
+        {
+            var data = new List<byte> { (byte)(number >> 8), (byte)number, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0 };
+            foreach (string label in Service.Split('.'))
+            {
+                data.Add((byte)label.Length);
+                data.AddRange(Encoding.ASCII.GetBytes(label));
+            }
+            data.AddRange(new byte[] { 0, 12, 0, 1 });
+            return data.ToArray();
+        }
+
+        private int Number(int place)
+        {
+            return packet[place] << 8 | packet[place + 1];
+        }
+
+        /// <summary>Reads a name. Throws IndexOutOfRangeException if it is wrong or ends too early.</summary>
+        private string Name()
+        {
+            var name = new StringBuilder();
+            int here = at, lowest = at, after = -1, pointers = 0;
+            while (packet[here] != 0)
+            {
+                int length = packet[here];
+                if (length >= 0xc0)
+                {
+                    after = after < 0 ? here + 2 : after;
+                    here = Number(here) & 0x3fff;
+                    pointers++;
+                    if (here >= lowest || pointers > 8)
+                    {
+                        throw new IndexOutOfRangeException(); // only backwards, so that no name is endless
+                    }
+                    lowest = here;
+                    continue;
+                }
+                if (length >= 0x40 || name.Length + length >= 255)
+                {
+                    throw new IndexOutOfRangeException();
+                }
+                for (int i = 1; i <= length; i++)
+                {
+                    name.Append((char)packet[here + i]);
+                }
+                name.Append('.');
+                here += 1 + length;
+            }
+            at = after < 0 ? here + 1 : after;
+            return name.ToString().ToLowerInvariant();
+        }
+
+        /// <summary>Returns the servers by their names. Throws IndexOutOfRangeException if the packet ends too early.</summary>
+        public Dictionary<string, FoundServer> Servers(int question)
+        {
+            var found = new Dictionary<string, FoundServer>();
+            int records = Number(6) + Number(8) + Number(10);
+            if (Number(0) != question || (Number(2) & 0xf80f) != 0x8000 || Number(4) > 4 || records > 64)
+            {
+                return found;
+            }
+            for (int i = 0; i < Number(4); i++)
+            {
+                Name();
+                at += 4;
+            }
+            var instances = new List<string>();
+            var ports = new Dictionary<string, int>();
+            var computers = new Dictionary<string, string>();
+            var texts = new Dictionary<string, Dictionary<string, string>>();
+            var addresses = new List<KeyValuePair<string, string>>();
+            for (int i = 0; i < records; i++)
+            {
+                string owner = Name();
+                int kind = Number(at), start = at + 10, end = start + Number(at + 8);
+                bool counts = (Number(at + 2) & 0x7fff) == 1 && (Number(at + 4) | Number(at + 6)) != 0;
+                if (end > packet.Length)
+                {
+                    throw new IndexOutOfRangeException();
+                }
+                at = start;
+                if (counts && kind == 12 && owner == Service)
+                {
+                    instances.Add(Name());
+                }
+                else if (counts && kind == 33 && !ports.ContainsKey(owner))
+                {
+                    ports[owner] = Number(start + 4);
+                    at = start + 6;
+                    computers[owner] = Name();
+                }
+                else if (counts && kind == 16 && !texts.ContainsKey(owner))
+                {
+                    texts[owner] = Values(start, end);
+                }
+                else if (counts && kind == 1 && end == start + 4)
+                {
+                    string host = string.Join(".", packet.Skip(start).Take(4));
+                    addresses.Add(new KeyValuePair<string, string>(owner, host));
+                }
+                at = end;
+            }
+            foreach (string instance in instances.Distinct())
+            {
+                if (!ports.TryGetValue(instance, out int port) || port == 0)
+                {
+                    continue;
+                }
+                List<string> hosts = addresses.Where(one => one.Key == computers[instance]).Select(one => one.Value).Take(8).ToList();
+                texts.TryGetValue(instance, out Dictionary<string, string> about);
+                string contest = "", fence = "";
+                about?.TryGetValue("contest", out contest);
+                about?.TryGetValue("fence", out fence);
+                int.TryParse(fence, NumberStyles.None, CultureInfo.InvariantCulture, out int number);
+                found[instance + port] = new FoundServer { Contest = Text.Escape(contest ?? ""), Port = port, Fence = number, Hosts = hosts };
+            }
+            return found;
+        }
+
+        private Dictionary<string, string> Values(int start, int end)
+        {
+            var values = new Dictionary<string, string>();
+            for (int here = start; here < end; here += 1 + packet[here])
+            {
+                string[] parts = Encoding.UTF8.GetString(packet, here + 1, Math.Min(packet[here], end - here - 1)).Split(new[] { '=' }, 2);
+                string name = parts[0].ToLowerInvariant();
+                if (!values.ContainsKey(name))
+                {
+                    values[name] = parts.Length == 2 ? parts[1] : "";
+                }
+            }
+            return values;
+        }
+    }
+
+    /// <summary>The addresses that a client tries while its own address does not answer.</summary>
+    internal sealed class Finder
+    {
+        private const int SearchMs = 1000;
+        private const int AskAgainMs = 350; // multicast on WLAN is not repeated if it is lost
+        private const int MostTried = 20; // found addresses to which one run connects
+        private const int MostPackets = 256; // that one search reads
+        private const int MostInterfaces = 16;
+
+        private readonly Settings settings;
+        private readonly HashSet<string> tried = new HashSet<string>();
+        private readonly Queue<KeyValuePair<string, int>> waiting = new Queue<KeyValuePair<string, int>>();
+        private string ownHost;
+        private int ownPort;
+        private string contest;
+
+        public Finder(Settings settings)
+        {
+            this.settings = settings;
+            contest = settings.Contest;
+            ownHost = settings.Host;
+            ownPort = settings.Port;
+        }
+
+        /// <summary>True if the client is at an address from the network, and nothing was proved there yet.</summary>
+        public bool AtFound => settings.Host != ownHost || settings.Port != ownPort;
+
+        /// <summary>Goes to the next address after a failure. Returns true to connect at once, false to wait before.</summary>
+        public bool Next(Terminal console)
+        {
+            if (!AtFound && tried.Count < MostTried)
+            {
+                List<FoundServer> found = Search().Where(server => !settings.GivenPort || server.Port == ownPort).ToList();
+                // the highest number first: a computer that was lost may still be announced
+                List<FoundServer> trying = found.Where(server => server.Contest == contest).OrderByDescending(server => server.Fence).ToList();
+                foreach (FoundServer server in trying.Count == 0 && found.Count == 1 ? found : trying)
+                {
+                    foreach (string host in server.Hosts.Where(host => host != ownHost || server.Port != ownPort))
+                    {
+                        if (waiting.Count < MostTried)
+                        {
+                            if (tried.Add($"{host}:{server.Port}"))
+                            {
+                                console.Say($"Found {Text.Shown(server.Contest)} at {host}:{server.Port} on this network.");
+                            }
+                            waiting.Enqueue(new KeyValuePair<string, int>(host, server.Port));
+                        }
+                    }
+                }
+            }
+            bool isFound = waiting.Count > 0;
+            KeyValuePair<string, int> next = isFound ? waiting.Dequeue() : new KeyValuePair<string, int>(ownHost, ownPort);
+            settings.Host = next.Key;
+            settings.Port = next.Value;
+            return isFound;
+        }
+
+        /// <summary>Stays at an address, whose server has proved itself.</summary>
+        public void Settle(string name)
+        {
+            contest = name;
+            ownHost = settings.Host;
+            ownPort = settings.Port;
+            waiting.Clear();
+        }
+
+        private List<FoundServer> Search()
+        {
+            var found = new Dictionary<string, FoundServer>();
+            string test = settings.Variable("GETSTEP_DISCOVERY"); // docs/conformance.md
+            string[] place = (test ?? "224.0.0.251:5353").Split(':');
+            var to = new IPEndPoint(IPAddress.Parse(place[0]), int.Parse(place[1], CultureInfo.InvariantCulture));
+            byte[] number = new byte[2];
+            using (RandomNumberGenerator random = RandomNumberGenerator.Create())
+            {
+                random.GetBytes(number);
+            }
+            int asked = number[0] << 8 | number[1];
+            List<Socket> sockets = Locals(test).Take(MostInterfaces).Select(Opened).Where(socket => socket != null).ToList();
+            var watch = Stopwatch.StartNew();
+            bool again = false;
+            int left = MostPackets;
+            Ask(sockets, asked, to);
+            while (watch.ElapsedMilliseconds < SearchMs && left > 0 && sockets.Count > 0)
+            {
+                if (!again && watch.ElapsedMilliseconds >= AskAgainMs)
+                {
+                    again = true;
+                    Ask(sockets, asked, to);
+                }
+                var ready = new List<Socket>(sockets);
+                Socket.Select(ready, null, null, 50000);
+                foreach (Socket socket in ready)
+                {
+                    left--;
+                    Read(socket, asked, to, found);
+                }
+            }
+            sockets.ForEach(socket => socket.Close());
+            return found.Values.Where(server => server.Hosts.Count > 0).ToList();
+        }
+
+        private static List<IPAddress> Locals(string test)
+        {
+            if (test != null)
+            {
+                return new List<IPAddress> { IPAddress.Loopback };
+            }
+            try
+            {
+                return NetworkInterface.GetAllNetworkInterfaces().SelectMany(one => one.GetIPProperties().UnicastAddresses)
+                    .Select(one => one.Address).Where(one => one.AddressFamily == AddressFamily.InterNetwork).ToList();
+            }
+            catch (NetworkInformationException)
+            {
+                return new List<IPAddress> { IPAddress.Any };
+            }
+        }
+
+        private static Socket Opened(IPAddress local)
+        {
+            var socket = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+            try
+            {
+                socket.Bind(new IPEndPoint(local, 0));
+                socket.SetSocketOption(SocketOptionLevel.IP, SocketOptionName.MulticastInterface, local.GetAddressBytes());
+                return socket;
+            }
+            catch (SocketException)
+            {
+                socket.Close();
+                return null; // the other interfaces may lead to the host
+            }
+        }
+
+        private static void Ask(List<Socket> sockets, int number, IPEndPoint to)
+        {
+            foreach (Socket socket in sockets)
+            {
+                try
+                {
+                    socket.SendTo(DnsAnswer.Question(number), to);
+                }
+                catch (SocketException)
+                {
+                    // the interface is down
+                }
+            }
+        }
+
+        private static void Read(Socket socket, int number, IPEndPoint to, Dictionary<string, FoundServer> found)
+        {
+            var buffer = new byte[9000];
+            EndPoint from = new IPEndPoint(IPAddress.Any, 0);
+            try
+            {
+                int length = socket.ReceiveFrom(buffer, ref from);
+                if (((IPEndPoint)from).Port != to.Port)
+                {
+                    return;
+                }
+                bool own = IPAddress.IsLoopback(((IPEndPoint)from).Address);
+                foreach (KeyValuePair<string, FoundServer> one in new DnsAnswer(buffer.Take(length).ToArray()).Servers(number))
+                {
+                    List<string> hosts = one.Value.Hosts.Where(host => IsUsable(host, own)).ToList();
+                    if (found.TryGetValue(one.Key, out FoundServer known))
+                    {
+                        known.Hosts = known.Hosts.Union(hosts).Take(8).ToList();
+                    }
+                    else
+                    {
+                        one.Value.Hosts = hosts;
+                        found.Add(one.Key, one.Value);
+                    }
+                }
+            }
+            catch (Exception error) when (error is SocketException || error is IndexOutOfRangeException)
+            {
+                // any computer can send anything
+            }
+        }
+
+        private static bool IsUsable(string host, bool own)
+        {
+            int first = int.Parse(host.Split('.')[0], CultureInfo.InvariantCulture);
+            return first > 0 && first < 224 && (first != 127 || own);
+        }
+    }
+
     // --- the whole contest ---------------------------------------------------------------------------------------
 
     /// <summary>A bot in a contest, over as many connections as it takes.</summary>
@@ -3897,8 +4261,11 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
 
         public BotOutput Output { get; } = new BotOutput();
 
+        private readonly Finder finder; // null if the user has named the host
+
         public Client(Settings settings, TurnBot bot, Terminal console, Restarted before)
         {
+            finder = settings.GivenHost || settings.Friendly ? null : new Finder(settings);
             this.settings = settings;
             this.console = console;
             everProved = before != null && before.Proved;
@@ -3942,13 +4309,17 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 try
                 {
                     Message last = OneConnection();
+                    if (IsDoubtful(last))
+                    {
+                        throw new ConnectionFailed(GoodbyeText(last));
+                    }
                     if (EndsTheRun(last))
                     {
                         return EndRun(last);
                     }
                     pause = AfterGoodbye(last);
                 }
-                catch (Unresolved error) when (!everWelcomed)
+                catch (Unresolved error) when (!everWelcomed && finder == null)
                 {
                     throw new Refused(error.Message);
                 }
@@ -4072,7 +4443,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 problem = settings.Friendly ? NoFriendly : OnlyFriendly;
             }
-            if (problem != null && !everProved)
+            if (problem != null && !everProved && !AtFound)
             {
                 throw new Refused(problem);
             }
@@ -4088,7 +4459,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             string dialled = hello.Dialled ? connection.Peer() : null;
             if (connection.Conversation.State != State.Closed)
             {
-                if (everLocated && dialled == null)
+                if ((everLocated || AtFound) && dialled == null)
                 {
                     throw new ConnectionFailed(NotLocated);
                 }
@@ -4117,6 +4488,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             if (everProved && !proved)
             {
                 throw new ConnectionFailed(NotProved + ", as it did before; to play there, start the bot again");
+            }
+            if (AtFound && !proved)
+            {
+                throw new ConnectionFailed(NotProved + "; to play there, give its address with --host");
             }
             if (proved)
             {
@@ -4159,6 +4534,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             if (proved)
             {
                 everProved = true;
+                finder?.Settle(Text.Escape(hello.Contest));
                 ResetProblems();
             }
             else
@@ -4470,8 +4846,28 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private double AfterFailure(string why)
         {
             string what = welcomed ? "Connection lost" : "No connection to " + Address;
+            bool isLong = nextPause >= LongestPause / 2; // a server that was restarted would be back
+            bool found = finder != null && (IsGone(why) || AtFound || !everWelcomed || isLong) && finder.Next(console);
             WarnOnce($"{what}: {why}. Trying again until it works; Ctrl-C stops the bot.");
-            return GrowingPause();
+            double pause = GrowingPause();
+            return found ? 0 : pause;
+        }
+
+        private bool AtFound => finder != null && finder.AtFound;
+
+        /// <summary>Returns true if no computer answers at an address, or its server says that another has taken over.</summary>
+        private static bool IsGone(string why)
+        {
+            return why == EarlierHost || why.StartsWith("no answer; the address", StringComparison.Ordinal)
+                || why.StartsWith("no way to that address", StringComparison.Ordinal);
+        }
+
+        /// <summary>Returns true if a found server has refused the login: the token may be right, and the server not the
+        /// host's.</summary>
+        private bool IsDoubtful(Message last)
+        {
+            bool known = everProved || settings.Token == settings.KnownToken;
+            return AtFound && !welcomed && (known || last.RetryMs != null || last.Reason == "wrong_address");
         }
 
         private double AfterGoodbye(Message last)

@@ -33,7 +33,10 @@ import java.math.MathContext;
 import java.math.RoundingMode;
 import java.net.ConnectException;
 import java.net.InetAddress;
+import java.net.Inet4Address;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.StandardProtocolFamily;
 import java.net.NoRouteToHostException;
 import java.net.Socket;
 import java.net.SocketOption;
@@ -41,6 +44,7 @@ import java.net.StandardSocketOptions;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
+import java.nio.channels.DatagramChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -1600,6 +1604,12 @@ public final class Getstep {
         String tls = "";
         int team;
         String token;
+        /** Whether the user has named the host or its port; else the client may look for them on the network. */
+        boolean givenHost;
+        boolean givenPort;
+        /** The contest of the saved login, and its token; null without one that was seen. */
+        String contest;
+        String knownToken;
         /** Milliseconds after the limit of a question at which a bot that has not returned is given up; 0 for never. */
         long restartAfterMs;
 
@@ -1688,8 +1698,13 @@ public final class Getstep {
             String named = given.get("host");
             host = named != null && !named.isEmpty() ? named : variable("GETSTEP_HOST");
             port = DEFAULT_PORT;
+            givenHost = host != null;
             if (host == null) {
                 SavedLogin saved = SavedLogin.load(environment);
+                if (saved != null && saved.seen != null) {
+                    contest = String.valueOf(saved.seen.get("contest"));
+                    knownToken = saved.token;
+                }
                 host = saved == null ? "127.0.0.1" : saved.host;
                 port = saved == null ? DEFAULT_PORT : saved.port; // the saved port belongs to the saved host
                 tls = saved == null ? "" : saved.tls;
@@ -1703,6 +1718,7 @@ public final class Getstep {
             }
             // The contest's port in GETSTEP_PORT is not the one for friendly matches.
             String text = friendly ? given.get("port") : option("port", "GETSTEP_PORT");
+            givenPort = text != null;
             port = text != null ? number("port", text, 1, 65535) : friendly ? FRIENDLY_PORT : port;
             String way = option("tls-pin", "GETSTEP_TLS");
             // The port for friendly matches speaks no TLS.
@@ -3499,6 +3515,299 @@ public final class Getstep {
         }
     }
 
+    // --- finding the host on the network (docs/standby.md) -------------------------------------------------------
+
+    /** A server that has answered by multicast DNS. Any computer can announce anything: only a proof counts. */
+    static final class FoundServer {
+        final String contest;
+        final int port;
+        final int fence;
+        final Set<String> hosts;
+
+        FoundServer(String contest, int port, int fence, Collection<String> hosts) {
+            this.contest = contest;
+            this.port = port;
+            this.fence = fence;
+            this.hosts = new LinkedHashSet<>(hosts);
+        }
+    }
+
+    /** An answer of multicast DNS (RFC 6762, section 5.1). */
+    static final class DnsAnswer {
+        private static final String SERVICE = "_getstep._tcp.local.";
+
+        private final ByteBuffer packet;
+        private int at = 12;
+
+        DnsAnswer(ByteBuffer packet) {
+            this.packet = packet;
+        }
+
+        /** Returns the packet that asks for all servers. */
+        static ByteBuffer question(int number) {
+            ByteArrayOutputStream data = new ByteArrayOutputStream();
+            data.writeBytes(new byte[] {(byte) (number >> 8), (byte) number, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0});
+            for (String label : SERVICE.split("\\.")) {
+                data.write(label.length());
+                data.writeBytes(label.getBytes(StandardCharsets.US_ASCII));
+            }
+            data.writeBytes(new byte[] {0, 0, 12, 0, 1});
+            return ByteBuffer.wrap(data.toByteArray());
+        }
+
+        private int number(int place) {
+            return packet.getShort(place) & 0xffff;
+        }
+
+        /** Reads a name. Throws IndexOutOfBoundsException if it is wrong or ends too early. */
+        private String name() {
+            StringBuilder name = new StringBuilder();
+            int here = at;
+            int lowest = at;
+            int after = -1;
+            for (int pointers = 0; packet.get(here) != 0;) {
+                int length = packet.get(here) & 0xff;
+                if (length >= 0xc0) {
+                    after = after < 0 ? here + 2 : after;
+                    here = number(here) & 0x3fff;
+                    if (here >= lowest || ++pointers > 8) { // only backwards, so that no name is endless
+                        throw new IndexOutOfBoundsException();
+                    }
+                    lowest = here;
+                    continue;
+                }
+                if (length >= 0x40 || name.length() + length >= 255) {
+                    throw new IndexOutOfBoundsException();
+                }
+                for (int i = 1; i <= length; i++) {
+                    name.append((char) (packet.get(here + i) & 0xff));
+                }
+                name.append('.');
+                here += 1 + length;
+            }
+            at = after < 0 ? here + 1 : after;
+            return name.toString().toLowerCase(Locale.ROOT);
+        }
+
+        /** Returns the servers by their names. Throws IndexOutOfBoundsException if the packet ends too early. */
+        Map<String, FoundServer> servers(int question) {
+            Map<String, FoundServer> found = new LinkedHashMap<>();
+            int records = number(6) + number(8) + number(10);
+            if (number(0) != question || (number(2) & 0xf80f) != 0x8000 || number(4) > 4 || records > 64) {
+                return found;
+            }
+            for (int i = 0; i < number(4); i++) {
+                name();
+                at += 4;
+            }
+            Set<String> instances = new LinkedHashSet<>();
+            Map<String, Integer> ports = new LinkedHashMap<>();
+            Map<String, String> computers = new LinkedHashMap<>();
+            Map<String, Map<String, String>> texts = new LinkedHashMap<>();
+            Map<String, List<String>> addresses = new LinkedHashMap<>();
+            for (int i = 0; i < records; i++) {
+                String owner = name();
+                int kind = number(at);
+                boolean counts = (number(at + 2) & 0x7fff) == 1 && packet.getInt(at + 4) != 0;
+                int start = at + 10;
+                int end = start + number(at + 8);
+                if (end > packet.limit()) {
+                    throw new IndexOutOfBoundsException();
+                }
+                at = start;
+                if (counts && kind == 12 && owner.equals(SERVICE)) {
+                    instances.add(name());
+                } else if (counts && kind == 33 && !ports.containsKey(owner)) {
+                    ports.put(owner, number(start + 4));
+                    at = start + 6;
+                    computers.put(owner, name());
+                } else if (counts && kind == 16) {
+                    texts.putIfAbsent(owner, values(start, end));
+                } else if (counts && kind == 1 && end == start + 4) {
+                    addresses.computeIfAbsent(owner, none -> new ArrayList<>()).add((packet.get(start) & 0xff) + "."
+                            + (packet.get(start + 1) & 0xff) + "." + (packet.get(start + 2) & 0xff) + "." + (packet.get(start + 3) & 0xff));
+                }
+                at = end;
+            }
+            for (String instance : instances) {
+                List<String> hosts = addresses.getOrDefault(computers.getOrDefault(instance, ""), new ArrayList<>());
+                int port = ports.getOrDefault(instance, 0);
+                Map<String, String> about = texts.getOrDefault(instance, new LinkedHashMap<>());
+                String fence = about.getOrDefault("fence", "0");
+                long number = fence.matches("[0-9]{1,10}") ? Long.parseLong(fence) : 0;
+                if (port > 0 && !hosts.isEmpty()) {
+                    found.put(instance + port, new FoundServer(Text.escape(about.getOrDefault("contest", "")), port,
+                            number > MAX_ID ? 0 : (int) number, hosts.subList(0, Math.min(hosts.size(), 8))));
+                }
+            }
+            return found;
+        }
+
+        private Map<String, String> values(int start, int end) {
+            Map<String, String> values = new LinkedHashMap<>();
+            for (int here = start; here < end; here += 1 + (packet.get(here) & 0xff)) {
+                byte[] text = new byte[Math.min(packet.get(here) & 0xff, end - here - 1)];
+                for (int i = 0; i < text.length; i++) {
+                    text[i] = packet.get(here + 1 + i);
+                }
+                String[] parts = new String(text, StandardCharsets.UTF_8).split("=", 2);
+                values.putIfAbsent(parts[0].toLowerCase(Locale.ROOT), parts.length == 2 ? parts[1] : "");
+            }
+            return values;
+        }
+    }
+
+    /** The addresses that a client tries while its own address does not answer. */
+    static final class Finder {
+        private static final int SEARCH_MS = 1000;
+        private static final int ASK_AGAIN_MS = 350; // multicast on WLAN is not repeated if it is lost
+        private static final int MOST_TRIED = 20; // found addresses to which one run connects
+        private static final int MOST_PACKETS = 256; // that one search reads
+        private static final int MOST_INTERFACES = 16;
+
+        private final Settings settings;
+        private final Set<String> tried = new HashSet<>();
+        private final ArrayDeque<InetSocketAddress> waiting = new ArrayDeque<>();
+        private String ownHost;
+        private int ownPort;
+        private String contest;
+
+        Finder(Settings settings) {
+            this.settings = settings;
+            contest = settings.contest;
+            ownHost = settings.host;
+            ownPort = settings.port;
+        }
+
+        /** Returns true if the client is at an address from the network, and nothing was proved there yet. */
+        boolean atFound() {
+            return !settings.host.equals(ownHost) || settings.port != ownPort;
+        }
+
+        /** Goes to the next address after a failure. Returns true to connect at once, false to wait before. */
+        boolean next(Console console) {
+            if (!atFound() && tried.size() < MOST_TRIED) {
+                Map<String, FoundServer> found = search();
+                found.values().removeIf(server -> settings.givenPort && server.port != ownPort);
+                List<FoundServer> trying = found.values().stream().filter(server -> server.contest.equals(contest))
+                        .sorted((a, b) -> Integer.compare(b.fence, a.fence)) // a computer that was lost may still be announced
+                        .collect(Collectors.toList());
+                if (trying.isEmpty() && found.size() == 1) {
+                    trying.addAll(found.values());
+                }
+                for (FoundServer server : trying) {
+                    for (String host : server.hosts) {
+                        if (waiting.size() < MOST_TRIED && (!host.equals(ownHost) || server.port != ownPort)) {
+                            if (tried.add(host + ":" + server.port)) {
+                                console.say("Found " + Text.shown(server.contest) + " at " + host + ":" + server.port + " on this network.");
+                            }
+                            waiting.add(InetSocketAddress.createUnresolved(host, server.port));
+                        }
+                    }
+                }
+            }
+            InetSocketAddress next = waiting.poll();
+            settings.host = next == null ? ownHost : next.getHostString();
+            settings.port = next == null ? ownPort : next.getPort();
+            return next != null;
+        }
+
+        /** Stays at an address, whose server has proved itself. */
+        void settle(String name) {
+            contest = name;
+            ownHost = settings.host;
+            ownPort = settings.port;
+            waiting.clear();
+        }
+
+        private Map<String, FoundServer> search() {
+            Map<String, FoundServer> found = new LinkedHashMap<>();
+            String test = settings.variable("GETSTEP_DISCOVERY"); // docs/conformance.md
+            String[] place = test == null ? new String[] {"224.0.0.251", "5353"} : test.split(":");
+            InetSocketAddress to = new InetSocketAddress(place[0], Integer.parseInt(place[1]));
+            int number = ThreadLocalRandom.current().nextInt(1 << 16);
+            List<DatagramChannel> channels = new ArrayList<>();
+            try (Selector selector = Selector.open()) {
+                for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
+                    for (InetAddress address : Collections.list(network.getInetAddresses())) {
+                        boolean fits = address instanceof Inet4Address && (test == null || address.isLoopbackAddress());
+                        if (fits && channels.size() < MOST_INTERFACES) {
+                            DatagramChannel channel = DatagramChannel.open(StandardProtocolFamily.INET);
+                            channels.add(channel);
+                            channel.bind(new InetSocketAddress(address, 0));
+                            channel.setOption(StandardSocketOptions.IP_MULTICAST_IF, network);
+                            channel.configureBlocking(false);
+                            channel.register(selector, SelectionKey.OP_READ);
+                        }
+                    }
+                }
+                long began = System.nanoTime();
+                int left = MOST_PACKETS;
+                int asked = 0;
+                for (long ms = 0; ms < SEARCH_MS && left > 0; ms = (System.nanoTime() - began) / 1_000_000) {
+                    if (asked == 0 || asked == 1 && ms >= ASK_AGAIN_MS) {
+                        asked++;
+                        for (DatagramChannel channel : channels) {
+                            ask(channel, number, to);
+                        }
+                    }
+                    selector.select((asked == 1 ? ASK_AGAIN_MS : SEARCH_MS) - ms + 1);
+                    for (SelectionKey key : selector.selectedKeys()) {
+                        left--;
+                        read((DatagramChannel) key.channel(), number, to, found);
+                    }
+                    selector.selectedKeys().clear();
+                }
+            } catch (IOException noNetwork) {
+                return found;
+            } finally {
+                for (DatagramChannel channel : channels) {
+                    try {
+                        channel.close();
+                    } catch (IOException nothingToSave) {
+                        // it is closed all the same
+                    }
+                }
+            }
+            found.values().removeIf(server -> server.hosts.isEmpty());
+            return found;
+        }
+
+        private static void ask(DatagramChannel channel, int number, InetSocketAddress to) {
+            try {
+                channel.send(DnsAnswer.question(number), to);
+            } catch (IOException isDown) {
+                // the other interfaces may lead to the host
+            }
+        }
+
+        private static void read(DatagramChannel channel, int number, InetSocketAddress to, Map<String, FoundServer> found) {
+            ByteBuffer packet = ByteBuffer.allocate(9000);
+            try {
+                InetSocketAddress from = (InetSocketAddress) channel.receive(packet);
+                packet.flip();
+                if (from == null || from.getPort() != to.getPort()) {
+                    return;
+                }
+                boolean own = from.getAddress().isLoopbackAddress();
+                new DnsAnswer(packet).servers(number).forEach((name, server) -> {
+                    server.hosts.removeIf(host -> !isUsable(host, own));
+                    FoundServer known = found.putIfAbsent(name, server);
+                    if (known != null && known.hosts.size() < 8) {
+                        known.hosts.addAll(server.hosts);
+                    }
+                });
+            } catch (IOException | IndexOutOfBoundsException noAnswer) {
+                // any computer can send anything
+            }
+        }
+
+        private static boolean isUsable(String host, boolean own) {
+            int first = Integer.parseInt(host.substring(0, host.indexOf('.')));
+            return first > 0 && first < 224 && (first != 127 || own);
+        }
+    }
+
     // --- the whole contest ---------------------------------------------------------------------------------------
 
     /** A bot in a contest, over as many connections as it takes. */
@@ -3545,6 +3854,7 @@ public final class Getstep {
         private final Set<String> warned = new HashSet<>(); // since the last good connection
         private final Map<String, Integer> problems = new LinkedHashMap<>(); // of the bot, and how often again
         private final double timeScale;
+        private final Finder finder; // null if the user has named the host
         private double nextPause = FIRST_PAUSE;
         private Match match;
         private Question question; // the newest
@@ -3574,6 +3884,7 @@ public final class Getstep {
                 throw new SetupError("The network cannot be used: " + error + ".");
             }
             worker = new Worker(bot, selector);
+            finder = settings.givenHost || settings.friendly ? null : new Finder(settings);
             timeScale = timeScale(settings.variable("GETSTEP_TIME_SCALE"));
         }
 
@@ -3614,12 +3925,15 @@ public final class Getstep {
                 double pause;
                 try {
                     Message last = oneConnection();
+                    if (isDoubtful(last)) {
+                        throw new ConnectionFailed(goodbyeText(last));
+                    }
                     if (endsTheRun(last)) {
                         return endRun(last);
                     }
                     pause = afterGoodbye(last);
                 } catch (Unresolved error) {
-                    if (!everWelcomed) {
+                    if (!everWelcomed && finder == null) {
                         throw new Refused(error.getMessage());
                     }
                     pause = afterFailure(Text.firstLine(error.getMessage()));
@@ -3753,7 +4067,7 @@ public final class Getstep {
             } else if (hello.friendly != settings.friendly) {
                 problem = settings.friendly ? NO_FRIENDLY : ONLY_FRIENDLY;
             }
-            if (problem != null && !everProved) {
+            if (problem != null && !everProved && !atFound()) {
                 throw new Refused(problem);
             }
             if (problem != null) {
@@ -3765,7 +4079,7 @@ public final class Getstep {
             String nonce = Auth.newNonce();
             String dialled = hello.dialled ? connection.peer() : null;
             if (connection.conversation.state != State.CLOSED) {
-                if (everLocated && dialled == null) {
+                if ((everLocated || atFound()) && dialled == null) {
                     throw new ConnectionFailed(NOT_LOCATED);
                 }
                 String mac = Auth.sign(settings.token, hello.nonce, dialled);
@@ -3791,6 +4105,9 @@ public final class Getstep {
             everLocated |= proved && dialled != null;
             if (everProved && !proved) {
                 throw new ConnectionFailed(NOT_PROVED + ", as it did before; to play there, start the bot again");
+            }
+            if (atFound() && !proved) {
+                throw new ConnectionFailed(NOT_PROVED + "; to play there, give its address with --host");
             }
             if (proved) {
                 checkFence(hello, welcome, nonce);
@@ -3826,6 +4143,9 @@ public final class Getstep {
             if (proved) {
                 everProved = true;
                 contest = Text.escape(hello.contest);
+                if (finder != null) {
+                    finder.settle(contest);
+                }
                 SavedLogin.noteSeen(settings, contest, false);
                 resetProblems();
             } else {
@@ -4104,8 +4424,26 @@ public final class Getstep {
 
         private double afterFailure(String why) {
             String what = welcomed ? "Connection lost" : "No connection to " + address();
+            boolean isLong = nextPause >= LONGEST_PAUSE / 2; // a server that was restarted would be back
+            boolean found = finder != null && (isGone(why) || atFound() || !everWelcomed || isLong) && finder.next(console);
             warnOnce(what + ": " + why + ". Trying again until it works; Ctrl-C stops the bot.");
-            return growingPause();
+            double pause = growingPause();
+            return found ? 0 : pause;
+        }
+
+        private boolean atFound() {
+            return finder != null && finder.atFound();
+        }
+
+        /** Returns true if no computer answers at an address any more, or its server says that another has taken over. */
+        private static boolean isGone(String why) {
+            return why.equals(EARLIER_HOST) || why.startsWith("no answer; the address") || why.startsWith("no way to that address");
+        }
+
+        /** Returns true if a found server has refused the login: the token may be right, and the server not the host's. */
+        private boolean isDoubtful(Message last) {
+            boolean known = everProved || settings.token.equals(settings.knownToken);
+            return atFound() && !welcomed && (known || last.retryMs != null || "wrong_address".equals(last.reason));
         }
 
         private double afterGoodbye(Message last) {
