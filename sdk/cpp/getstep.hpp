@@ -80,6 +80,7 @@
 #else
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -2261,6 +2262,8 @@ public:
         next_ = (std::min)(2 * pause, longest_pause_seconds);
         return pause * between(1 - jitter, 1);
     }
+    /// Return true once several attempts in a row have failed: a server that was restarted would be back.
+    bool is_long() const { return next_ >= longest_pause_seconds / 2; }
     /// Return how long to wait after a goodbye.
     double after(const Goodbye& goodbye, bool proved) {
         if (!goodbye.retry_ms) return (std::max)(next(), shortest_retry_seconds);  // a goodbye that is not believed
@@ -2690,6 +2693,285 @@ private:
     SocketHandle handle_ = no_socket;
 };
 
+// --- finding the host on the network (docs/standby.md) --------------------------------------------------------------
+
+/// A server that has answered by multicast DNS. Any computer can announce anything: only a proof counts.
+struct FoundServer {
+    std::string instance, contest;
+    int port = 0;
+    std::int64_t fence = 0;
+    std::vector<std::string> hosts;
+};
+
+/// An answer of multicast DNS (RFC 6762, section 5.1). Reading throws std::out_of_range if it ends too early or is wrong.
+class DnsAnswer {
+public:
+    explicit DnsAnswer(std::string packet) : packet_(std::move(packet)) {}
+
+    static std::string question(unsigned number) {
+        const unsigned char head[] = {static_cast<unsigned char>(number >> 8), static_cast<unsigned char>(number), 0, 0, 0, 1,
+                                      0, 0, 0, 0, 0, 0};
+        return std::string(head, head + sizeof head) + std::string("\x08_getstep\x04_tcp\x05local\0\0\x0c\0\x01", 25);
+    }
+
+    std::vector<FoundServer> servers(unsigned asked) {
+        std::vector<FoundServer> found;
+        const unsigned records = number(6) + number(8) + number(10);
+        if (number(0) != asked || (number(2) & 0xf80fu) != 0x8000u || number(4) > 4 || records > 64) return found;
+        for (unsigned n = number(4); n > 0; --n) {
+            name();
+            at_ += 4;
+        }
+        std::map<std::string, std::pair<int, std::string>> places;
+        std::map<std::string, std::string> texts;
+        std::map<std::string, std::vector<std::string>> addresses;
+        std::set<std::string> instances;
+        for (unsigned n = 0; n < records; ++n) {
+            const std::string owner = name();
+            const unsigned kind = number(at_);
+            const bool counts = (number(at_ + 2) & 0x7fffu) == 1 && (number(at_ + 4) | number(at_ + 6)) != 0;
+            const std::size_t start = at_ + 10, end = start + number(at_ + 8);
+            if (end > packet_.size()) throw std::out_of_range("a record");
+            at_ = start;
+            if (counts && kind == 12 && owner == "_getstep._tcp.local.") instances.insert(name());
+            if (counts && kind == 33 && places.count(owner) == 0) {
+                const int port = static_cast<int>(number(start + 4));
+                at_ = start + 6;
+                places[owner] = {port, name()};
+            }
+            if (counts && kind == 16) texts.emplace(owner, packet_.substr(start, end - start));
+            if (counts && kind == 1 && end == start + 4) {
+                std::string host;
+                for (std::size_t k = start; k < end; ++k) host += (host.empty() ? "" : ".") + std::to_string(byte(k));
+                addresses[owner].push_back(host);
+            }
+            at_ = end;
+        }
+        for (const std::string& instance : instances) {
+            FoundServer server{instance, escaped(value(texts[instance], "contest")), places[instance].first, 0,
+                               addresses[places[instance].second]};
+            const std::string fence = value(texts[instance], "fence");
+            if (!fence.empty() && fence.size() <= 10 && fence.find_first_not_of("0123456789") == std::string::npos)
+                server.fence = std::strtoll(fence.c_str(), nullptr, 10);
+            if (server.hosts.size() > 8) server.hosts.resize(8);
+            if (server.port > 0) found.push_back(server);
+        }
+        return found;
+    }
+
+private:
+    unsigned byte(std::size_t place) const { return static_cast<unsigned char>(packet_.at(place)); }
+    unsigned number(std::size_t place) const { return byte(place) << 8 | byte(place + 1); }
+
+    std::string name() {
+        std::string text;
+        std::size_t here = at_, lowest = at_, after = 0;
+        for (int pointers = 0; byte(here) != 0;) {
+            const unsigned length = byte(here);
+            if (length >= 0xc0) {
+                if (after == 0) after = here + 2;
+                here = number(here) & 0x3fffu;
+                if (here >= lowest || ++pointers > 8) throw std::out_of_range("a name");  // only backwards: no name is endless
+                lowest = here;
+                continue;
+            }
+            if (length >= 0x40 || here + 1 + length > packet_.size() || text.size() + length >= 255)
+                throw std::out_of_range("a name");
+            for (const char c : packet_.substr(here + 1, length)) text += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            text += '.';
+            here += 1 + length;
+        }
+        at_ = after == 0 ? here + 1 : after;
+        return text;
+    }
+
+    /// Return a value of a TXT record; empty if it has none of that name.
+    static std::string value(const std::string& data, const std::string& wanted) {
+        for (std::size_t at = 0; at < data.size(); at += 1 + static_cast<unsigned char>(data[at])) {
+            const std::string text = data.substr(at + 1, static_cast<unsigned char>(data[at]));
+            if (text.compare(0, wanted.size() + 1, wanted + "=") == 0) return text.substr(wanted.size() + 1);
+        }
+        return "";
+    }
+
+    std::string packet_;
+    std::size_t at_ = 12;
+};
+
+/// The addresses that a client tries while its own address does not answer. Without `on`, it finds none: the user has
+/// named the host.
+class Finder {
+public:
+    Finder() = default;
+    Finder(Address own, const std::optional<SavedLogin>& saved, bool port_is_given)
+        : on_(true), port_is_given_(port_is_given), own_(std::move(own)) {
+        if (saved && !saved->seen_at.empty()) {
+            contest_ = escaped(saved->contest);
+            token_ = saved->login.token;
+        }
+    }
+
+    bool on() const { return on_; }
+    /// Return true if an address comes from the network, and nothing was proved there yet.
+    bool is_found(const Address& address) const { return on_ && !(address == own_); }
+    /// Return true if a server has proved before that it knows this token.
+    bool knows(const std::string& token) const { return token == token_; }
+
+    /// Return where to connect at once after a failure, or nothing: then to wait, and to connect to `own` again.
+    std::optional<Address> next(const Address& failed, Console& console) {
+        if (!is_found(failed) && tried_.size() < most_tried) {
+            std::vector<FoundServer> found = search(), trying;
+            for (const FoundServer& server : found)
+                if (server.contest == contest_ && (!port_is_given_ || server.port == own_.port)) trying.push_back(server);
+            if (trying.empty() && found.size() == 1 && (!port_is_given_ || found[0].port == own_.port)) trying = found;
+            // a computer that was lost may still be announced
+            std::stable_sort(trying.begin(), trying.end(),
+                             [](const FoundServer& a, const FoundServer& b) { return a.fence > b.fence; });
+            for (const FoundServer& server : trying) {
+                for (const std::string& host : server.hosts) {
+                    const Address address{host, server.port, own_.tls};
+                    if (address == own_ || waiting_.size() >= most_tried) continue;
+                    if (tried_.insert(address.text()).second)
+                        console.say("Found " + short_repr(server.contest) + " at " + address.text() + " on this network.");
+                    waiting_.push_back(address);
+                }
+            }
+        }
+        if (waiting_.empty()) return std::nullopt;
+        const Address address = waiting_.front();
+        waiting_.pop_front();
+        return address;
+    }
+
+    const Address& own() const { return own_; }
+
+    /// Stay at an address, whose server has proved itself.
+    void settle(const Address& address, const std::string& contest) {
+        own_ = address;
+        contest_ = contest;
+        waiting_.clear();
+    }
+
+private:
+    static constexpr std::size_t most_tried = 20, most_interfaces = 16;
+    static constexpr int most_packets = 256;
+    static constexpr double search_seconds = 1, ask_again_seconds = 0.35;  // multicast on WLAN is not repeated if it is lost
+
+    /// Return the addresses of this computer, one for each of its networks.
+    static std::vector<std::uint32_t> locals() {
+        std::vector<std::uint32_t> found;
+        const auto add = [&found](const struct sockaddr* address) {
+            if (address && address->sa_family == AF_INET && found.size() < most_interfaces)
+                found.push_back(reinterpret_cast<const struct sockaddr_in*>(address)->sin_addr.s_addr);
+        };
+#ifdef _WIN32
+        char name[256] = "";
+        struct addrinfo* list = nullptr;
+        if (::gethostname(name, sizeof name) == 0 && ::getaddrinfo(name, nullptr, nullptr, &list) == 0) {
+            for (const struct addrinfo* one = list; one; one = one->ai_next) add(one->ai_addr);
+            ::freeaddrinfo(list);
+        }
+        found.push_back(htonl(INADDR_LOOPBACK));
+#else
+        struct ifaddrs* list = nullptr;
+        if (::getifaddrs(&list) == 0) {
+            for (const struct ifaddrs* one = list; one; one = one->ifa_next) add(one->ifa_addr);
+            ::freeifaddrs(list);
+        }
+#endif
+        return found;
+    }
+
+    static std::vector<FoundServer> search() {
+        const std::string test = variable("GETSTEP_DISCOVERY");  // docs/conformance.md
+        const std::size_t colon = test.find(':');
+        struct sockaddr_in to = {};
+        to.sin_family = AF_INET;
+        to.sin_port = htons(static_cast<std::uint16_t>(colon == std::string::npos ? 5353 : std::atoi(test.c_str() + colon + 1)));
+        ::inet_pton(AF_INET, colon == std::string::npos ? "224.0.0.251" : test.substr(0, colon).c_str(), &to.sin_addr);
+        const std::vector<std::uint32_t> here =
+            colon == std::string::npos ? locals() : std::vector<std::uint32_t>{htonl(INADDR_LOOPBACK)};
+        std::vector<SocketHandle> sockets;
+        for (const std::uint32_t local : here) {
+            const SocketHandle handle = ::socket(AF_INET, SOCK_DGRAM, 0);
+            if (handle == no_socket) continue;
+            struct sockaddr_in own = {};
+            own.sin_family = AF_INET;
+            own.sin_addr.s_addr = local;
+            ::setsockopt(handle, IPPROTO_IP, IP_MULTICAST_IF, reinterpret_cast<const char*>(&own.sin_addr), sizeof own.sin_addr);
+            if (::bind(handle, reinterpret_cast<const struct sockaddr*>(&own), sizeof own) == 0) sockets.push_back(handle);
+            else close_socket(handle);
+        }
+        const unsigned number = std::random_device()() & 0xffffu;
+        const std::string question = DnsAnswer::question(number);
+        const Clock::time_point since = Clock::now();
+        std::vector<FoundServer> found;
+        int asked = 0, packets = 0;
+        while (seconds_since(since) < search_seconds && packets < most_packets && !sockets.empty()) {
+            if (asked == 0 || (asked == 1 && seconds_since(since) >= ask_again_seconds)) {
+                ++asked;
+                for (const SocketHandle handle : sockets)
+                    ::sendto(handle, question.data(), static_cast<int>(question.size()), 0,
+                             reinterpret_cast<const struct sockaddr*>(&to), sizeof to);
+            }
+            for (const SocketHandle handle : sockets)
+                for (; packets < most_packets && is_readable(handle); ++packets) read(handle, to, number, found);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        for (const SocketHandle handle : sockets) close_socket(handle);
+        return found;
+    }
+
+    static bool is_readable(SocketHandle handle) {
+#ifdef _WIN32
+        fd_set watched;
+        FD_ZERO(&watched);
+        FD_SET(handle, &watched);
+        struct timeval limit = {0, 0};
+        return ::select(0, &watched, nullptr, nullptr, &limit) > 0;
+#else
+        struct pollfd watched = {handle, POLLIN, 0};
+        return ::poll(&watched, 1, 0) > 0;
+#endif
+    }
+
+    static void read(SocketHandle handle, const struct sockaddr_in& to, unsigned number, std::vector<FoundServer>& found) {
+        static std::array<char, 9000> buffer;  // only the network's thread
+        struct sockaddr_in from = {};
+        socklen_t size = sizeof from;
+        const auto count = ::recvfrom(handle, buffer.data(), static_cast<int>(buffer.size()), 0,
+                                      reinterpret_cast<struct sockaddr*>(&from), &size);
+        if (count <= 0 || from.sin_port != to.sin_port) return;
+        const bool own = ntohl(from.sin_addr.s_addr) >> 24 == 127;
+        try {
+            for (FoundServer& server : DnsAnswer(std::string(buffer.data(), static_cast<std::size_t>(count))).servers(number)) {
+                const auto unusable = [own](const std::string& host) {
+                    const int first = std::atoi(host.c_str());
+                    return first <= 0 || first >= 224 || (first == 127 && !own);
+                };
+                server.hosts.erase(std::remove_if(server.hosts.begin(), server.hosts.end(), unusable), server.hosts.end());
+                const auto same = [&](const FoundServer& other) { return other.instance == server.instance && other.port == server.port; };
+                const auto known = std::find_if(found.begin(), found.end(), same);
+                if (known == found.end()) {
+                    if (!server.hosts.empty()) found.push_back(server);
+                    continue;
+                }
+                for (const std::string& host : server.hosts)
+                    if (known->hosts.size() < 8 && std::find(known->hosts.begin(), known->hosts.end(), host) == known->hosts.end())
+                        known->hosts.push_back(host);
+            }
+        } catch (const std::out_of_range&) {
+            // any computer can send anything
+        }
+    }
+
+    bool on_ = false, port_is_given_ = false;
+    Address own_;
+    std::string contest_, token_;
+    std::deque<Address> waiting_;
+    std::set<std::string> tried_;
+};
+
 // --- the end of the program by a signal ----------------------------------------------------------------------------
 
 inline std::atomic<bool>& stopped_quietly() {
@@ -3103,7 +3385,7 @@ inline CallResult call_bot(const Callback& callback, const Ask& ask, const Turn&
 /// thinks, connects again, and prints. What both use is guarded by `mutex_`.
 class Client {
 public:
-    Client(Callback callback, Address address, Login login, Console& console, bool friendly, double restart_after)
+    Client(Callback callback, Address address, Login login, Console& console, bool friendly, double restart_after, Finder finder)
         : callback_(std::move(callback)),
           address_(std::move(address)),
           login_(std::move(login)),
@@ -3114,6 +3396,7 @@ public:
           before_(restarted()),
           ever_proved_(before_ && before_->proved),
           ever_located_(before_ && before_->located),
+          finder_(std::move(finder)),
           fence_(before_ ? before_->fence : Fence()),
           hangs_(before_ ? before_->hangs : 0) {}
 
@@ -3225,6 +3508,7 @@ private:
             int code = 0;
             try {
                 const Goodbye goodbye = one_connection();
+                if (is_doubtful(goodbye)) throw ConnectionFailed(goodbye_text(goodbye));
                 if (ends_the_run(goodbye, proved_, welcomed_, ever_proved_)) {
                     ended = true;
                     code = end_run(goodbye);
@@ -3236,7 +3520,7 @@ private:
                     pause = backoff_.after(goodbye, proved_);
                 }
             } catch (const Unreachable& error) {
-                if (!ever_welcomed_) throw Stop(1, error.what());
+                if (!ever_welcomed_ && !finder_.on()) throw Stop(1, error.what());
                 pause = after_failure(error.what());
             } catch (const ProtocolError& error) {
                 pause = after_failure("the server broke the protocol (" + escaped(error.what()) + "); please tell the host");
@@ -3249,10 +3533,32 @@ private:
         }
     }
 
+    bool at_found() const { return finder_.is_found(address_); }
+
+    /// Return true if a found server has refused the login: the token may be right, and the server not the host's.
+    bool is_doubtful(const Goodbye& goodbye) const {
+        if (!at_found() || welcomed_) return false;
+        return goodbye.retry_ms || goodbye.reason == "wrong_address" || ever_proved_ || finder_.knows(login_.token);
+    }
+
+    /// Return true if no computer answers at an address any more, or its server says that another has taken over.
+    static bool is_gone(const std::string& why) {
+        return why == earlier_host() || why.compare(0, 22, "no answer; the address") == 0 ||
+               why.compare(0, 22, "no way to that address") == 0 || why.find("timed out") != std::string::npos;
+    }
+
+    /// Report a failure, choose the next address, and return how long to wait. A server that was restarted is back at the
+    /// same address, so the search starts after some attempts, or at once if the host's computer is gone.
     double after_failure(const std::string& why) {
         const std::string what = welcomed_ ? "Connection lost" : "No connection to " + address_.text();
+        std::optional<Address> found;
+        if (finder_.on() && (is_gone(why) || at_found() || !ever_welcomed_ || backoff_.is_long())) {
+            found = finder_.next(address_, console_);
+            address_ = found ? *found : finder_.own();
+        }
         warn_once(what + ": " + why + ". Trying again until it works; Ctrl-C stops the bot.");
-        return backoff_.next();
+        const double pause = backoff_.next();
+        return found ? 0 : pause;
     }
 
     void sleep(double seconds) {
@@ -3298,7 +3604,7 @@ private:
                                         : "This port is for friendly matches, which count nowhere: give --friendly.\n"
                                           "To play in the contest, give its port; it is 7777 unless the host says otherwise.");
         const std::string nonce = new_nonce();
-        if (!hello.dialled && ever_located_)
+        if (!hello.dialled && (ever_located_ || at_found()))
             throw ConnectionFailed("this server does not prove at which address it is, as it did before, so it is not your host");
         const std::string dialled = hello.dialled ? socket_.peer() : "";
         const bool joined = log_in(hello, nonce, dialled);
@@ -3315,6 +3621,8 @@ private:
             check_fence(hello, nonce, welcome);
         } else if (ever_proved_) {
             throw ConnectionFailed(std::string(not_proved()) + ", as it did before; to play there, start the bot again");
+        } else if (at_found()) {
+            throw ConnectionFailed(std::string(not_proved()) + "; to play there, give its address with --host");
         }
         on_welcome(hello, welcome);
         return play_until_goodbye();
@@ -3327,8 +3635,12 @@ private:
                                  !same_secret(fence_proof(login_.token, hello.nonce, nonce, fence), *welcome.fence_proof)))
             throw ConnectionFailed("the server's proof of its fencing number is wrong, so it is not your host; check the address");
         if (fence.number < fence_.number)
-            throw ConnectionFailed("another computer has taken over this contest from this server, so nothing counts here any more");
+            throw ConnectionFailed(earlier_host());
         fence_ = fence;
+    }
+
+    static const char* earlier_host() {
+        return "another computer has taken over this contest from this server, so nothing counts here any more";
     }
 
     static const char* not_proved() {
@@ -3337,7 +3649,7 @@ private:
 
     /// Return a goodbye for a server that is not logged in to. Throws Stop if none has proved itself.
     Goodbye unsuitable(const std::string& reason, const std::string& text) const {
-        if (!ever_proved_) throw Stop(1, text);
+        if (!ever_proved_ && !at_found()) throw Stop(1, text);
         return Goodbye{reason, text, std::nullopt};
     }
 
@@ -3383,6 +3695,7 @@ private:
         welcomed_ = ever_welcomed_ = true;
         if (proved_) {
             ever_proved_ = true;
+            if (finder_.on()) finder_.settle(address_, escaped(hello.contest));
             reset_problems();
         } else {
             warn_once(std::string("Careful: ") + not_proved() +
@@ -3608,7 +3921,7 @@ private:
     }
 
     const Callback callback_;
-    const Address address_;
+    Address address_;
     const Login login_;
     Console& console_;
     const bool friendly_;
@@ -3621,6 +3934,7 @@ private:
     std::set<std::string> warned_;  // the problems reported since the last good connection
     bool welcomed_ = false, ever_welcomed_ = false, proved_ = false, ever_proved_;
     bool ever_located_;  // a server has proved at which address it is
+    Finder finder_;
     Fence fence_;        // the highest that was proved
     bool timed_out_ = false;
 
@@ -3689,7 +4003,9 @@ inline int run_client(int argc, const char* const* argv, const Callback& callbac
         const Address address = find_address(options);
         const Login login = find_login(options);
         install_signal_handlers(options.quiet);
-        return Client(callback, address, login, console, options.friendly, find_restart_after(options)).run();
+        const bool is_named = options.friendly || !options.host.empty() || !variable("GETSTEP_HOST").empty();
+        const Finder finder = is_named ? Finder() : Finder(address, saved_login(), given_port(options).has_value());
+        return Client(callback, address, login, console, options.friendly, find_restart_after(options), finder).run();
     } catch (const Stop& stop) {
         if (stop.exit_code == 0) std::printf("%s\n", stop.what());
         else std::fprintf(stderr, "getstep: %s\n", stop.what());

@@ -4859,7 +4859,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private static bool IsGone(string why)
         {
             return why == EarlierHost || why.StartsWith("no answer; the address", StringComparison.Ordinal)
-                || why.StartsWith("no way to that address", StringComparison.Ordinal);
+                || why.StartsWith("no way to that address", StringComparison.Ordinal) || why.Contains("timed out");
         }
 
         /// <summary>Returns true if a found server has refused the login: the token may be right, and the server not the

@@ -4437,7 +4437,8 @@ public final class Getstep {
 
         /** Returns true if no computer answers at an address any more, or its server says that another has taken over. */
         private static boolean isGone(String why) {
-            return why.equals(EARLIER_HOST) || why.startsWith("no answer; the address") || why.startsWith("no way to that address");
+            return why.equals(EARLIER_HOST) || why.startsWith("no answer; the address") || why.startsWith("no way to that address")
+                    || why.contains("timed out");
         }
 
         /** Returns true if a found server has refused the login: the token may be right, and the server not the host's. */

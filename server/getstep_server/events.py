@@ -62,7 +62,8 @@ class Listening:
     """The server accepts connections at ``host``:``port``; ``classic_port`` is None if there is none.
 
     ``stamped``: the kernel timestamps received data; otherwise the time of the read counts. ``local_port``: the
-    port on the loopback interface for programs of this machine, if ``port`` speaks TLS.
+    port on the loopback interface for programs of this machine, if ``port`` speaks TLS. ``fence``: the server's
+    fencing number, 0 for none.
     """
 
     host: str
@@ -70,6 +71,7 @@ class Listening:
     classic_port: int | None
     stamped: bool
     local_port: int | None = None
+    fence: int = 0
 
     @property
     def local_address(self) -> tuple[str, int]:

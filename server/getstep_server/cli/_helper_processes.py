@@ -107,13 +107,13 @@ class Announcer:
         self._contest = contest
         self._bus = bus
         self._command = command
-        self._listening: tuple[str, int] | None = None
+        self._listening: Listening | None = None
         self._known = trio.Event()
         bus.subscribe(self._on_listening, [Listening])
 
     def _on_listening(self, event: Event) -> None:
         if isinstance(event, Listening):
-            self._listening = (event.host, event.port)
+            self._listening = event
             self._known.set()
 
     async def run(self) -> None:
@@ -126,8 +126,10 @@ class Announcer:
         self._bus.publish(NotAnnounced(f"the process that announces it ended with code {code}; see {log}"))
 
     async def _announce(self) -> int:
-        host, port = self._listening or ("", 0)  # `run` waits until it is known; the rest is for the type checker
-        command = [*self._command, host, str(port), self._contest.name]
+        here = self._listening
+        if here is None:
+            raise AssertionError("`run` waits until it is known")
+        command = [*self._command, here.host, str(here.port), self._contest.name, str(here.fence)]
         try:
             with ChildLog(self._contest.folder / "announcer.log", append=True) as log:
                 process = await start(command, stderr=subprocess.PIPE)

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import Protocol
@@ -249,7 +249,7 @@ async def run_opened(
                 await nursery.start(_stop_on_signal, playing)
                 if enough is not None:
                     nursery.start_soon(_stop_when, enough, playing)
-                bus.publish(ports.listening)
+                bus.publish(replace(ports.listening, fence=tournament.fence))
                 hosted.begin()
                 if when.on_enter:
                     nursery.start_soon(host.read_keys)
