@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from getstep.languages import LANGUAGES
 from getstep_server.config.host_key import bearer_key
-from tests.support.contests import make_contest
+from tests.support.contests import make_contest, token_of
 from tests.support.interrupted_contest import wait_until
+from tests.support.languages import of_sdk
 from tests.support.ledger import on_record, read_ledger
+from tests.support.mdns import announced, packet
 from tests.support.processes import free_port
+from tests.support.scripts import TEST_BOT
 
 if TYPE_CHECKING:
     from tests.support.processes import Program, Programs
@@ -126,6 +133,93 @@ def test_a_follower_takes_over_by_itself_and_bots_stop_a_host_at_another_address
     assert follower.wait() == 0
     assert hosts.bots.wait() == 0
     assert len(on_record(hosts.second).results) == TEAMS * (TEAMS - 1)
+
+
+class Announcing:
+    """Answers each search for contests with the same server, at several addresses of this machine."""
+
+    def __init__(self, port: int, addresses: tuple[str, ...]) -> None:
+        self._records = announced(port=port, addresses=addresses, contest=b"Test")
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", 0))
+        self.place = "{}:{}".format(*self._socket.getsockname())
+        self._socket.settimeout(0.2)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                question, client = self._socket.recvfrom(9000)
+            except TimeoutError:
+                continue
+            self._socket.sendto(packet(int.from_bytes(question[:2], "big"), *self._records), client)
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+        self._socket.close()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("in_root")
+def test_a_bot_in_each_language_plays_on_at_the_new_host(
+    programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands = {"python": TEST_BOT, **{name: of_sdk(name, "conformance_bot") for name in LANGUAGES}}
+    first, second, port, page = tmp_path / "first", tmp_path / "second", free_port(), free_port()
+    make_contest(
+        first,
+        [
+            f"sleep {100 + number}" for number in range(len(commands))
+        ],  # the test bot does what its opponent's name says
+        on_disk=True,
+        patient=True,
+        event={"game": "linkage", "move_seconds": 60.0},
+        server={"port": port, "web_port": page, "friendly_port": 0},
+        start={"absent_seconds": 600.0},
+    )
+    announcing = Announcing(port, (FIRST, SECOND))
+    try:
+        options = ("--host", FIRST, "--plain", "--no-announce")
+        server = programs.start(sys.executable, "-m", "getstep_server", "run", str(first), *options)
+        server.expect("^Listening on")
+        monkeypatch.setenv("GETSTEP_DISCOVERY", announcing.place)
+        bots = {}
+        for team, (name, command) in enumerate(commands.items(), start=1):
+            saved = tmp_path / f"{name}.json"
+            seen = {"contest": "Test", "at": 1.7e9, "over": False}
+            login = {"host": FIRST, "port": port, "team": team, "token": token_of(team), "seen": seen}
+            saved.write_text(json.dumps(login), encoding="utf-8")
+            monkeypatch.setenv("GETSTEP_LOGIN_FILE", str(saved))
+            bots[name] = programs.start(*command)
+        monkeypatch.setenv("GETSTEP_HOST_KEY", bearer_key(first))
+        follower = programs.start(sys.executable, "-m", "getstep_server", "follow", f"{FIRST}:{page}", str(second))
+        follower.expect("^The copy is complete")
+        server.expect(r"^\[2/20\] ")
+        server.signal(signal.SIGKILL)
+        lost = time.monotonic()
+        follower.expect("the copy has .* behind; tries again")
+        follower.signal(signal.SIGINT)
+        assert follower.wait() == 130
+        options = ("--host", SECOND, "--plain", "--no-announce")
+        other = programs.start(sys.executable, "-m", "getstep_server", "take-over", str(second), *options)
+        seconds: dict[str, float] = {}
+
+        def all_are_back() -> bool:
+            back = [name for name, bot in bots.items() if "Reconnected." in bot.output]
+            seconds.update({name: time.monotonic() - lost for name in back if name not in seconds})
+            return len(seconds) == len(bots)
+
+        wait_until(all_are_back)
+        assert max(seconds.values()) < 30, seconds
+        print({name: f"{value:.1f} s" for name, value in seconds.items()})
+        assert other.wait() == 0
+        assert {name: bot.wait() for name, bot in bots.items()} == dict.fromkeys(bots, 0)
+        assert len(on_record(second).results) == 20
+    finally:
+        announcing.close()
 
 
 def _children(pid: int) -> list[int]:

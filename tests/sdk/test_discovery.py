@@ -83,6 +83,25 @@ def test_an_answer_has_the_name_of_the_computer() -> None:
     assert server.computer == "ada\\x1b"
 
 
+@pytest.mark.parametrize(
+    ("text", "fence"), [(b"2", 2), (b"2147483647", 2**31 - 1), (b"2147483648", 0), (b"-1", 0), (b"x", 0), (b"", 0)]
+)
+def test_an_answer_may_have_the_fencing_number(text: bytes, fence: int) -> None:
+    records = announced()
+    words = [b"txtvers=1", b"fence=" + text]
+    records[2] = record(name(f"Autumn.{SERVICE}"), TXT, b"".join(bytes([len(word)]) + word for word in words))
+    (server,) = parse_answer(packet(NUMBER, *records), NUMBER)
+    assert server.fence == fence
+
+
+def test_the_highest_fencing_number_is_tried_first() -> None:
+    hosts = [
+        FoundServer("Autumn", (Address(f"10.0.0.{n}", 7777),), "", fence) for n, fence in ((1, 1), (2, 0), (3, 2))
+    ]
+    trying = finder.chosen((*hosts, FoundServer("Other", (Address("10.0.0.9", 7777),), "", 9)), "Autumn")
+    assert [server.fence for server in trying] == [2, 1, 0]
+
+
 def test_names_may_be_compressed_repeated_and_in_capitals() -> None:
     asked = name("_GETSTEP._tcp.Local") + b"\0\x0c\0\x01"
     service = b"\xc0\x0c"

@@ -204,7 +204,7 @@ async def listening(
     with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(Announcer(load_contest(folder), bus, command).run)
-            bus.publish(Listening("127.0.0.1", 7777, None, stamped=True))
+            bus.publish(Listening("127.0.0.1", 7777, None, stamped=True, fence=2))
             await enough.wait()
             await trio.to_thread.run_sync(then)
             nursery.cancel_scope.cancel()
@@ -226,7 +226,7 @@ sys.stdin.read()
 """
     told = await listening(contest, script(code), 3)
     assert told == [
-        Announced("127.0.0.1 7777 Test"),
+        Announced("127.0.0.1 7777 Test 2"),
         AnnouncedAsAnother("Test (ada)", "10.0.0.66"),
         NotAnnounced("a\\u000ab"),
     ]
