@@ -167,6 +167,21 @@ def judge(
     return list(judged.values())
 
 
+def evaluate(
+    game: Game, state: State, *, seconds: float, seed: object = None, clock: Clock = perf_counter
+) -> Interval:
+    """Return the value of a position, which is not over, for the player on turn.
+
+    Args:
+        game: the rules.
+        state: the position; it is not changed.
+        seconds: the time for the search.
+        seed: of the random numbers; the same time still gives other results on a faster computer.
+        clock: as for `judge`.
+    """
+    return _Judge(moves_run_out(game.name), Random(repr(seed) if seed else None), clock).evaluate(state, seconds)
+
+
 class OutOfTimeError(Exception):
     """The exhaustive search of a position has not ended in time."""
 
@@ -311,6 +326,12 @@ class _Judge:
         if played_value == best_value and best_value.exact:  # as good as any: then it is the best move, too
             line = (played, *following)
         return JudgedMove(number, state.to_move, played, line[0], line[:_LINE_MOVES], played_value, best_value)
+
+    def evaluate(self, state: State, seconds: float) -> Interval:
+        """Return the value of a position for the player on turn."""
+        began = self._clock()
+        found = self._known(state, seconds * _SOLVE_SHARE)
+        return found[0] if found else self._sampled(state, seconds - (self._clock() - began))[0]
 
     def _choice(self, state: State, root: Node, seconds: float) -> Any:
         """Return the move that was visited most among those to which no winning reply is found."""

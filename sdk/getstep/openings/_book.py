@@ -1,0 +1,182 @@
+"""Books of openings: read, check, and draw from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from getstep_engines import Game, IllegalMove, State
+
+BALANCED = "balanced"
+"""The name of the books that come with the five games."""
+
+MAX_PLIES = 20
+"""Moves of an opening. A quarter of a hop game is more than enough to make matches differ."""
+
+MAX_LINES = 2000
+"""Openings of a book. The record of settings has the whole book."""
+
+MAX_BOOK_BYTES = 500_000
+"""Bytes of a book's file: `MAX_LINES` openings of some moves."""
+
+MAX_OPENING_BYTES = 4000
+"""Bytes of an opening as JSON: the message that begins a match has it, and fits in a frame of 16 kB."""
+
+RANDOM_LINES = 500
+"""Openings that are drawn for a number of moves."""
+
+Opening = tuple[Any, ...]
+"""The moves of an opening from the start of the game, with lists in place of tuples, as JSON has them."""
+
+_FOLDER = Path(__file__).with_name("balanced")
+
+
+class BookError(ValueError):
+    """A book cannot be used. The message says what was expected, for people."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """Openings of one game with certain options, none twice. ``name`` says where they come from."""
+
+    name: str
+    lines: tuple[Opening, ...]
+
+
+def state_after(game: Game, options: Mapping[str, int], opening: Sequence[Any]) -> State:
+    """Return the position after an opening.
+
+    Raises:
+        BookError: the rules do not allow a move, or the game is over after it.
+    """
+    state = game.start(**options)
+    for number, move in enumerate(opening, 1):
+        try:
+            state.play(move)
+        except IllegalMove as error:
+            raise BookError(f"move {number} of {_short(opening)}: {game.name} does not allow it ({error})") from None
+        if state.outcome is not None:
+            raise BookError(f"move {number} of {_short(opening)} ends the game")
+    return state
+
+
+def book_of(name: str, lines: object, game: Game, options: Mapping[str, int]) -> Book:
+    """Return the book with these openings, which are checked.
+
+    Args:
+        name: where they come from.
+        lines: any object; a list of lists of moves is expected.
+        game: the rules.
+        options: of the game.
+
+    Raises:
+        BookError: it is no book of this game.
+    """
+    if not isinstance(lines, (list, tuple)) or not 1 <= len(lines) <= MAX_LINES:
+        raise BookError(f"expected a list of 1 to {MAX_LINES} openings")
+    seen: set[str] = set()
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, (list, tuple)) or not 1 <= len(line) <= MAX_PLIES:
+            raise BookError(f"opening {number}: expected a list of 1 to {MAX_PLIES} moves ({_short(line)})")
+        text = json.dumps(line)
+        if len(text) > MAX_OPENING_BYTES:
+            raise BookError(f"opening {number}: {len(text)} bytes; expected at most {MAX_OPENING_BYTES}")
+        if text in seen:
+            raise BookError(f"opening {number}: it is in the book twice ({_short(line)})")
+        seen.add(text)
+        try:
+            state_after(game, options, line)
+        except BookError as error:
+            raise BookError(f"opening {number}: {error}") from None
+    return Book(name, tuple(tuple(plain_move(move) for move in line) for line in lines))
+
+
+def plain_move(move: Any) -> Any:
+    """Return a move with lists in place of tuples."""
+    return [plain_move(item) for item in move] if isinstance(move, (list, tuple)) else move
+
+
+def book_named(game: Game, options: Mapping[str, int]) -> Book:
+    """Return the book that comes with a game.
+
+    Raises:
+        BookError: there is none, or it is for other options.
+    """
+    path = _FOLDER / f"{game.name}.json"
+    if not path.is_file():
+        raise BookError(
+            f"{game.name} comes without a book of openings; make one with: getstep-server openings {game.name}"
+        )
+    return read_book(path, game, options, BALANCED)
+
+
+def read_book(path: Path, game: Game, options: Mapping[str, int], name: str | None = None) -> Book:
+    """Return the book in a file, as `book_text` writes it.
+
+    Args:
+        path: the file.
+        game: the rules.
+        options: of the game.
+        name: of the book; None for the file's.
+
+    Raises:
+        BookError: the file cannot be read, or is no book of this game with these options.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BOOK_BYTES + 1)
+    except OSError as error:
+        raise BookError(f"{path.name} cannot be read ({error.strerror or error})") from None
+    if len(data) > MAX_BOOK_BYTES:
+        raise BookError(f"{path.name} has more than {MAX_BOOK_BYTES} bytes")
+    try:
+        found = json.loads(data)
+        of, with_options, lines = found["game"], found["options"], found["openings"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise BookError(f"{path.name} is no book of openings, as getstep-server openings writes it") from None
+    if of != game.name:
+        raise BookError(f"{path.name} is a book of {of!r:.40}, and the game is {game.name}")
+    if with_options != _complete(game, options):
+        raise BookError(f"{path.name} is for the options {with_options!r:.80}, and the match has others")
+    try:
+        return book_of(name or path.name, lines, game, options)
+    except BookError as error:
+        raise BookError(f"{path.name}: {error}") from None
+
+
+def book_text(game: Game, options: Mapping[str, int], lines: Sequence[Opening], facts: Mapping[str, Any]) -> str:
+    """Return a book's file: JSON, with an opening on each line. ``facts`` say how it was made."""
+    head = {"game": game.name, "options": _complete(game, options), "made": dict(facts)}
+    openings = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
+    return f"{json.dumps(head)[:-1]}, \"openings\": [\n{openings}\n]}}\n"
+
+
+def drawn(book: Book, seed: str, number: int) -> Opening:
+    """Return the opening of the pair with this number, from 0.
+
+    None comes twice before each was drawn once; then the book is shuffled anew. The seed alone decides the order, on
+    every machine.
+    """
+    cycle, place = divmod(number, len(book.lines))
+    return book.lines[_order(f"{seed} {cycle}", len(book.lines))[place]]
+
+
+@lru_cache(maxsize=16)
+def _order(seed: str, count: int) -> tuple[int, ...]:
+    chance = Random(f"openings {seed}").random  # the one method that is the same in later versions of Python
+    return tuple(sorted(range(count), key=lambda _: chance()))
+
+
+def _complete(game: Game, options: Mapping[str, int]) -> dict[str, int]:
+    """Return the options with the default ones, where they are missing."""
+    return {name: options.get(name, option.default) for name, option in game.options.items()}
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
