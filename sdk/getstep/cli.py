@@ -475,6 +475,12 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         help=f"an option of the game, as in contest.toml, repeatable: {listed};"
         " a range such as size=6-16 is drawn for each two games",
     )
+    parser.add_argument(
+        "--openings",
+        metavar="BOOK",
+        help='each two games begin with the same moves, which nobody is asked for: "balanced" for the game\'s book,'
+        " the file of a book, or a number of random moves, such as 4",
+    )
     opponent = parser.add_mutually_exclusive_group()
     opponent.add_argument(
         "--against",

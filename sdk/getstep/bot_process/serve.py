@@ -31,7 +31,8 @@ def serve(callback: Callback, questions: Iterable[Message], send: Callable[[Mess
 def call_with(callback: Callback, question: Message) -> CallResult:
     """Return the result of calling the callback with a question."""
     fields = question["turn"]
-    turn = Turn(**{**fields, "last_move": as_move(fields["last_move"])})
+    opening = tuple(map(as_move, fields.get("opening", ())))
+    turn = Turn(**{**fields, "last_move": as_move(fields["last_move"]), "opening": opening})
     return callback.call(question["board"], question["is_black"], turn)
 
 

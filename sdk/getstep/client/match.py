@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, Literal, cast
@@ -75,6 +76,8 @@ class Match:
         number = f"{'Friendly match' if self.friendly else 'Match'} {self.number}"
         begins = f"{number}{' continues' if start.resumed else ''}: {self.game}{options_text(start.options)}"
         line = f"{begins} against {self._opponent}, you are {colour}; {limit}, plus {lag} for network delay"
+        if start.opening and not start.resumed:
+            line = f"{line}. It begins after an opening of {opening_text(start.opening)}"
         return f"{line}. It counts nowhere" if self.friendly else line
 
     def turn(self, ask: GetStep) -> Turn:
@@ -89,6 +92,7 @@ class Match:
             options=dict(self._start.options),
             increment_ms=self._start.increment_ms or 0,
             time_kind=self._start.time_kind,
+            opening=tuple(map(as_move, self._start.opening or ())),
         )
 
     def stalled_after_ms(self, ask: GetStep) -> float:
@@ -212,6 +216,11 @@ def limit_text(time_kind: str, time_ms: int, increment_ms: int = 0) -> str:
         return f"{duration(time_ms)} a move"
     added = f" and {duration(increment_ms)} more after each answer" if increment_ms else ""
     return f"{duration(time_ms)} for all your moves together{added}"
+
+
+def opening_text(opening: Sequence[object]) -> str:
+    """Return ``"4 moves"``."""
+    return f"{len(opening)} move{'s' if len(opening) > 1 else ''}"
 
 
 def options_text(options: dict[str, int]) -> str:

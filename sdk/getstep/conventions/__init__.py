@@ -27,6 +27,15 @@ CONVENTIONS: dict[str, type[Talk]] = {
     "ugi": Ugi,
 }
 
+
+def no_opening(name: str, convention: str) -> str:
+    """Return why a program of a convention, whose ``from_any_board`` is False, cannot begin after an opening."""
+    return (
+        f"{name} is a {convention} program: it keeps the position from its own moves, so it cannot begin after an"
+        " opening"
+    )
+
+
 __all__ = [
     "CONVENTIONS",
     "MAX_OUTPUT",
@@ -38,4 +47,5 @@ __all__ = [
     "Output",
     "Question",
     "Talk",
+    "no_opening",
 ]

@@ -6,8 +6,8 @@ The program reads and writes lines. It is sent ``ugi`` and answers ``ugiok``, af
 before that is no answer to this turn. Then it gets the position and ``go``, and writes ``bestmove MOVE``. Lines
 that begin with ``info`` may come before that. At the end it is sent ``quit``.
 
-A position is ``startpos moves ...`` if the moves that this program knows lead from the game's default start to the
-board, and ``fen ...`` otherwise: after a fault, or for a board of another size. `fen` and the game's notation are
+A position is ``startpos moves ...`` if the moves that this program knows, the opening's among them, lead from the
+game's default start to the board, and ``fen ...`` otherwise: after a fault, or for a board of another size. `fen` and the game's notation are
 all that the lines have.
 """
 
@@ -157,6 +157,8 @@ class Ugi(Talk):
         """Return the position, and set ``_state`` to it."""
         if self._state is None:
             self._root, self._moves, self._state = "startpos", [], game.start()
+            for move in turn.opening:
+                self._play(move)
         if not self._shows(board):  # then the opponent has moved
             self._play(turn.last_move)
         if not self._shows(board):

@@ -18,6 +18,7 @@ from getstep.drawing.viewer import painter
 from getstep.games import only_game
 from getstep.llm import model_of
 from getstep.notes import noted_line
+from getstep.openings import book_setting
 from getstep.sprt import DEFAULTS, Sprt
 from getstep.text import Console, duration, escape_control_chars, short_repr
 
@@ -61,7 +62,9 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     games = most if options.games is None else options.games
     if begins is None:
         drawn = options_named(options.option)
-        plan = Plan(find_game(_game_name(options), bot), games, options.limit, drawn, seed=options.seed, test=test)
+        game, seed = find_game(_game_name(options), bot), options.seed
+        book = None if options.openings is None else book_setting(options.openings)
+        plan = Plan(game, games, options.limit, drawn, seed=seed, test=test, openings=book)
     else:
         sides, recorded = sides_from(options.side, begins), options.recorded and not options.human
         plan = Plan(
@@ -172,6 +175,8 @@ def _position(options: argparse.Namespace, console: Console) -> Position | None:
         return None
     if getattr(options, "option", None):
         raise SetupError("--option: the replay has the options of its game; leave it out.")
+    if getattr(options, "openings", None) is not None:
+        raise SetupError("--openings: the games begin with the replay's position; leave out one of them.")
     game = getattr(options, "game", None)
     return position_in(options.replay, options.move, options.number, game, console.say)
 

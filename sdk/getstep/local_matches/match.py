@@ -15,6 +15,7 @@ from typing import Any
 
 from getstep import referee
 from getstep.drawing import Picture
+from getstep.openings import Opening
 from getstep.referee import STALLED_MISSES, FaultCode, MatchOutcome, MatchState
 from getstep.referee.answers import answered
 from getstep.replay import ReplayTurn
@@ -67,7 +68,8 @@ class PlayedMatch:
 
     ``bot`` is the colour of the bot that practises. ``begins`` is the position with which it begins, None for the
     start of the game; ``turns`` are those after it. If ``recorded`` is True, the opponent first makes its moves of
-    the replay, as long as they are legal.
+    the replay, as long as they are legal. ``opening`` are the moves from the start of the game that nobody is asked
+    for.
     Without a ``clock`` no time counts; the bots are still told their limits.
     """
 
@@ -80,6 +82,7 @@ class PlayedMatch:
     start: Picture
     begins: Position | None = None
     recorded: bool = False
+    opening: Opening = ()
     clock: bool = True
     turns: list[PlayedTurn] = field(default_factory=list)
     outcome: MatchOutcome | None = None
@@ -93,7 +96,7 @@ class PlayedMatch:
         """Return the referee's state before the first turn."""
         if self.begins is not None:
             return self.begins.begin(LAG_SECONDS)
-        return MatchState(self.game, self.options, self.control, LAG_SECONDS)
+        return MatchState(self.game, self.options, self.control, LAG_SECONDS, opening=self.opening)
 
     @property
     def result(self) -> str:
@@ -174,6 +177,7 @@ class _Match:
             lag_ms=round(LAG_SECONDS * 1000) if match.clock else MAX_MS,
             resumed=self._state.turns > 0,
             increment_ms=round(control.increment * 1000) or None,
+            opening=list(match.opening) or None,
         )
 
     def turn(self) -> None:
@@ -241,6 +245,7 @@ class _Match:
                 "options": dict(self._match.options),
                 "increment_ms": round(control.increment * 1000),
                 "time_kind": control.kind,
+                "opening": self._match.opening,
             },
         }
 

@@ -104,7 +104,7 @@ def position_after(replay: Replay, move: int, page: str) -> Position:
         )
     while move < len(turns) and turns[move].kind == "pass":
         move += 1
-    given = tuple(replace(turn, given=True) for turn in turns[:move])
+    given = tuple(replace(turn, given="replay") for turn in turns[:move])
     names = " - ".join(map(escape_control_chars, replay.names))
     title = f"{escape_control_chars(replay.title)}: " if replay.title else ""
     text = f"move {move} of {page} ({title}{names})"

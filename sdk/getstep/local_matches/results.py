@@ -12,7 +12,7 @@ from typing import cast
 
 from getstep.drawing import Picture, draw_text
 from getstep.referee import FaultCode
-from getstep.replay import Replay, ReplayTurn, TurnKind, replay_data, replay_page
+from getstep.replay import Replay, ReplayTurn, TurnKind, opening_turns, replay_data, replay_page
 from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
 from getstep.tags import results_by_tag, tags_of
 from getstep.text import duration
@@ -218,6 +218,8 @@ def _variety(matches: Sequence[PlayedMatch]) -> str:
     """Return what makes the games of bots that repeat their moves differ."""
     seeds = "bots that choose between equal moves at random, with different seeds"
     ranges = [f"{option.name}={option.lowest}-{option.highest}" for option in matches[0].game.options.values()]
+    if not matches[0].opening and not matches[0].begins:
+        return f"--openings, which begins each pair with other moves, or {seeds}"
     if not ranges or any(match.options != matches[0].options for match in matches):
         return seeds
     return f"--option {ranges[0]}, which draws a board for each pair, or {seeds}"
@@ -297,7 +299,10 @@ def _replay(match: PlayedMatch) -> Replay:
         game=match.game,
         rules=match.game.name,
         names=match.names,
-        turns=[*(begins.turns if begins else ()), *map(_turn, match.turns)],
+        turns=[
+            *(begins.turns if begins else opening_turns(match.game, match.options, match.opening)),
+            *map(_turn, match.turns),
+        ],
         limit=match.control,
         options=match.options,
         title=f"game {match.number}: {match.result}",
@@ -317,7 +322,7 @@ def _turn(turn: PlayedTurn) -> ReplayTurn:
         reason=f"{turn.reason}; it was at {turn.where}" if turn.where else turn.reason,
         seconds=turn.seconds,
         left=turn.left,
-        given=turn.recorded,
+        given="replay" if turn.recorded else "",
         notes=turn.notes,
     )
 

@@ -15,10 +15,11 @@ from typing import Union
 from getstep import _bot
 from getstep._debugger import attached_debugger
 from getstep._errors import BotError, SetupError
-from getstep.conventions import CONVENTIONS
+from getstep.conventions import CONVENTIONS, no_opening
 from getstep.drawing import Picture
 from getstep.games import games_named, only_game
 from getstep.languages import language_of
+from getstep.openings import Book, BookError, drawn, find_book, state_after
 from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
@@ -72,6 +73,7 @@ def practice(
     side: str | None = None,
     recorded: bool = True,
     sprt: bool | Mapping[str, float] = False,
+    openings: int | str | None = None,
 ) -> Results:
     """Play whole games on this machine, with the rules, the clocks and the penalties of a contest.
 
@@ -105,6 +107,8 @@ def practice(
         recorded: with ``replay``: the opponent first makes its moves of the replay, as long as they are legal.
         sprt: stop as soon as a sequential test is sure which bot is stronger. It may have the settings of the test,
             such as ``{"elo0": -10, "elo1": 10}``.
+        openings: each two games begin with the same moves, which nobody is asked for: ``"balanced"`` draws from the
+            game's book, a number of moves from random play, and the name of a file from a book of yours.
 
     Raises:
         SetupError: the game, the number of games, an option, the limit or the position is not valid.
@@ -126,6 +130,8 @@ def practice(
             raise SetupError("sprt compares two bots in whole games; leave out replay, or sprt.")
         if options:
             raise SetupError("options: the replay has the options of its game; leave them out.")
+        if openings is not None:
+            raise SetupError("openings: the games begin with the replay's position; leave out one of them.")
         begins = position_in(Path(replay), move, number, game, Screen(out, 1).say)
     if test is not None and debug:
         raise SetupError("sprt needs the clocks, which debug stops; leave out one of them.")
@@ -134,7 +140,7 @@ def practice(
     screen = Screen(out, games, test=test)
     bot, other = own_entrant(get_step, debug=debug, say=screen.say), entrant(against, say=screen.say)
     if begins is None:
-        plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed, test)
+        plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed, test, openings=openings)
     else:
         sides = sides_from(side, begins)
         plan = Plan(begins.game, games, limit, seed=seed, begins=begins, sides=sides, recorded=recorded)
@@ -188,6 +194,7 @@ class Plan:
         begins: the position that each game begins with, in place of ``options``; None for the start.
         sides: the bot's side in the first game, the second one, and so on, from the beginning again.
         recorded: the opponent first makes its moves of the replay, as long as they are legal.
+        openings: the setting of the openings, see `practice`; each two games have another one.
 
     Raises:
         SetupError: a value is not valid.
@@ -205,6 +212,7 @@ class Plan:
         begins: Position | None = None,
         sides: Sequence[Colour] = (0, 1),
         recorded: bool = False,
+        openings: int | str | None = None,
     ) -> None:
         if type(games) is not int or not 1 <= games <= MOST_GAMES:
             raise SetupError(f"games: expected a number from 1 to {MOST_GAMES} ({short_repr(games)})")
@@ -228,8 +236,19 @@ class Plan:
         self.sides = sides
         self.recorded = recorded
         self.seed = "" if seed is None else str(seed)
+        self.book = None if openings is None else self._book(openings)
         # The sample bots seed their random moves with the match number, so each series has numbers of its own.
         self.first_number = 1 + 10 * MOST_GAMES * random.Random(self.seed or None).randrange(1000)
+
+    def _book(self, setting: int | str) -> Book:
+        """Return the book of this setting. Raises SetupError."""
+        if any(isinstance(value, str) for value in self.options.values()):
+            raise SetupError("openings: they are for one board; leave out the range of --option.")
+        options = {name: value for name, value in self.options.items() if isinstance(value, int)}
+        try:
+            return find_book(setting, self.game, options, self.seed, Path())
+        except BookError as error:
+            raise SetupError(f"openings: {error}.") from None
 
     def seed_of(self, seat: int) -> str:
         """Return the seed of the bot, seat 0, or its opponent; empty for none."""
@@ -243,7 +262,12 @@ class Plan:
         begins = self.begins
         start = begins.picture if begins else Picture(self.game.look, self.game.view(self.game.start(**options)))
         ordered = names if bot == 0 else (names[1], names[0])
-        return PlayedMatch(number, self.game, options, self.control, ordered, bot, start, begins, self.recorded)
+        opening = drawn(self.book, f"{self.first_number}", (number - 1) // 2) if self.book else ()
+        if opening:
+            start = Picture(self.game.look, self.game.view(state_after(self.game, options, opening)))
+        return PlayedMatch(
+            number, self.game, options, self.control, ordered, bot, start, begins, self.recorded, opening
+        )
 
 
 def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
@@ -259,6 +283,10 @@ def run(plan: Plan, bot: Entrant, other: Entrant, screen: Screen) -> Results:
         raise SetupError(
             f"{bot.name} and {other.name} talk through files of the same names; put each into a folder of its own."
         )
+    if plan.book is not None:
+        for entered in (bot, other):
+            if entered.convention and not CONVENTIONS[entered.convention].from_any_board:
+                raise SetupError(f"openings: {no_opening(entered.name, entered.convention)}; leave them out.")
     if plan.begins is not None:
         for side in plan.sides:
             _check_start(plan.begins, bot, side)

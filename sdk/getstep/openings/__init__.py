@@ -11,39 +11,39 @@ after it, and a program that keeps its own position can be told the moves.
 
 from ._book import (
     BALANCED,
-    MAX_BOOK_BYTES,
     MAX_LINES,
     MAX_PLIES,
-    RANDOM_LINES,
     Book,
-    BookError,
-    Opening,
-    book_named,
     book_of,
+    book_setting,
     book_text,
+    check_setting,
     drawn,
+    find_book,
     read_book,
     state_after,
 )
-from ._making import Making, make_book, mirrored, random_book
+from ._making import Making, make_book, mirrored, random_lines, searched
+from ._moves import BookError, Opening
 
 __all__ = [
     "BALANCED",
-    "MAX_BOOK_BYTES",
     "MAX_LINES",
     "MAX_PLIES",
-    "RANDOM_LINES",
     "Book",
     "BookError",
     "Making",
     "Opening",
-    "book_named",
     "book_of",
+    "book_setting",
     "book_text",
+    "check_setting",
     "drawn",
+    "find_book",
     "make_book",
     "mirrored",
-    "random_book",
+    "random_lines",
     "read_book",
+    "searched",
     "state_after",
 ]

@@ -12,6 +12,9 @@ from typing import Any
 
 from getstep_engines import Game, IllegalMove, State
 
+from ._making import random_lines
+from ._moves import BookError, Opening, plain_move
+
 BALANCED = "balanced"
 """The name of the books that come with the five games."""
 
@@ -30,14 +33,7 @@ MAX_OPENING_BYTES = 4000
 RANDOM_LINES = 500
 """Openings that are drawn for a number of moves."""
 
-Opening = tuple[Any, ...]
-"""The moves of an opening from the start of the game, with lists in place of tuples, as JSON has them."""
-
 _FOLDER = Path(__file__).with_name("balanced")
-
-
-class BookError(ValueError):
-    """A book cannot be used. The message says what was expected, for people."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +92,6 @@ def book_of(name: str, lines: object, game: Game, options: Mapping[str, int]) ->
     return Book(name, tuple(tuple(plain_move(move) for move in line) for line in lines))
 
 
-def plain_move(move: Any) -> Any:
-    """Return a move with lists in place of tuples."""
-    return [plain_move(item) for item in move] if isinstance(move, (list, tuple)) else move
-
-
 def book_named(game: Game, options: Mapping[str, int]) -> Book:
     """Return the book that comes with a game.
 
@@ -113,6 +104,44 @@ def book_named(game: Game, options: Mapping[str, int]) -> Book:
             f"{game.name} comes without a book of openings; make one with: getstep-server openings {game.name}"
         )
     return read_book(path, game, options, BALANCED)
+
+
+def check_setting(setting: object) -> None:
+    """Check the form of a setting: a number of moves, or the name of a book.
+
+    Raises:
+        BookError: it has another form.
+    """
+    if type(setting) is int and 1 <= setting <= MAX_PLIES:
+        return
+    if isinstance(setting, str) and setting and "\0" not in setting:
+        return
+    raise BookError(f'expected "{BALANCED}", the name of a file, or a number of moves from 1 to {MAX_PLIES}')
+
+
+def book_setting(text: str) -> int | str:
+    """Return the setting of a command line's text: a number is one of moves."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else text
+
+
+def find_book(setting: int | str, game: Game, options: Mapping[str, int], seed: str, folder: Path) -> Book:
+    """Return the book that a setting names.
+
+    Args:
+        setting: `BALANCED`, the name of a file, or the number of moves of random openings.
+        game: the rules.
+        options: of the game.
+        seed: of random openings.
+        folder: in which the file is.
+
+    Raises:
+        BookError: there is no such book, or it is not for this game with these options.
+    """
+    check_setting(setting)
+    if isinstance(setting, int):
+        lines = random_lines(game, options, setting, seed, RANDOM_LINES)
+        return Book(f"{setting} random move{'s' if setting > 1 else ''}", tuple(lines))
+    return book_named(game, options) if setting == BALANCED else read_book(folder / setting, game, options)
 
 
 def read_book(path: Path, game: Game, options: Mapping[str, int], name: str | None = None) -> Book:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from random import Random
+from time import process_time
 from typing import Any
 
 from getstep_engines import Game, State
 
-from ._book import RANDOM_LINES, Book, BookError, Opening, plain_move
+from ._moves import BookError, Opening, plain_move
 
 _TRIES = 200
 """Random games for each opening that is looked for, before the game is taken to have too few."""
@@ -27,6 +29,8 @@ class Making:
         seed: of the random play.
         seconds: for the search of each position, on one core.
         most: the greatest value, from 0 to 1, at which a position is not decided. 0 is equal, 1 is won.
+        candidates: random moves of which each move of an opening is one: that after which the game's own estimate is
+            nearest to 0. 1 is plain random play. With more, a game that favours one side has balanced positions, too.
     """
 
     plies: int = 4
@@ -34,10 +38,11 @@ class Making:
     seed: int = 1
     seconds: float = 0.5
     most: float = 0.3
+    candidates: int = 1
 
 
-def random_book(game: Game, options: Mapping[str, int], plies: int, seed: str, count: int = RANDOM_LINES) -> Book:
-    """Return a book of random openings with ``plies`` moves. It has fewer than ``count`` if the game has fewer.
+def random_lines(game: Game, options: Mapping[str, int], plies: int, seed: str, count: int) -> list[Opening]:
+    """Return random openings with ``plies`` moves: ``count`` of them, or fewer if the game has fewer positions.
 
     Raises:
         BookError: the game is over before so many moves.
@@ -46,7 +51,19 @@ def random_book(game: Game, options: Mapping[str, int], plies: int, seed: str, c
     lines = [line for line, _state in _distinct(game, options, plies, dice.random, count, _position)]
     if not lines:
         raise BookError(f"no game of {game.name} lasts {plies} moves and goes on")
-    return Book(f"{plies} random moves", tuple(lines))
+    return lines
+
+
+def searched(game: Game, making: Making) -> Callable[[State], float]:
+    """Return a function for `make_book`: the value of a position for the first player, by a search."""
+    from getstep_bots.analysis import evaluate  # here: a contest that has its book needs no search
+
+    def value_of(state: State) -> float:
+        # Of this process, whatever other programs do: a busy computer makes it slower, and not worse.
+        found = evaluate(game, state, seconds=making.seconds, seed=making.seed, clock=process_time)
+        return found.value if state.to_move == 0 else -found.value
+
+    return value_of
 
 
 def make_book(
@@ -71,7 +88,7 @@ def make_book(
     kept: list[Opening] = []
     dice = Random(f"book {making.seed}")
     most = making.count * 20  # of 20 positions, at least one should not be decided
-    for opening, state in _distinct(game, options, making.plies, dice.random, most, mirrored):
+    for opening, state in _distinct(game, options, making.plies, dice.random, most, mirrored, making.candidates):
         value = value_of(state)
         if abs(value) <= making.most:
             kept.append(opening)
@@ -90,6 +107,7 @@ def _distinct(
     chance: Callable[[], float],
     count: int,
     same: Callable[[Game, State], Hashable],
+    candidates: int = 1,
 ) -> Iterator[tuple[Opening, State]]:
     """Yield random openings with the positions after them, no two of which are the ``same``."""
     seen: set[Hashable] = set()
@@ -98,7 +116,8 @@ def _distinct(
         state, moves = game.start(**options), []
         while state.outcome is None and len(moves) < plies:
             legal = list(state.legal_moves())
-            moves.append(legal[int(chance() * len(legal))])
+            tried = [legal[int(chance() * len(legal))] for _ in range(candidates)]
+            moves.append(tried[0] if candidates == 1 else min(tried, key=partial(_imbalance, state)))
             state.play(moves[-1])
         key = same(game, state)
         if state.outcome is not None or key in seen:
@@ -107,6 +126,12 @@ def _distinct(
         seen.add(key)
         failed = 0
         yield tuple(map(plain_move, moves)), state
+
+
+def _imbalance(state: State, move: Any) -> float:
+    after = state.copy()
+    after.play(move)
+    return abs(after.estimate())
 
 
 def _position(game: Game, state: State) -> Hashable:

@@ -349,9 +349,9 @@ class ProgramBot:
     def _begin(self, turn: Turn, is_black: bool) -> Talk:
         self._end_beside()
         self._match, self._talk = turn.match, None
-        if turn.move_number > 2 and not self._convention.from_any_board:
-            at = turn.move_number
-            raise RuntimeError(f"the match is at move {at}, and a {self._name} program cannot begin in mid-game")
+        if (turn.opening or turn.move_number > 2) and not self._convention.from_any_board:
+            at = "begins with an opening" if turn.opening else f"is at move {turn.move_number}"
+            raise RuntimeError(f"the match {at}, and a {self._name} program cannot begin in mid-game")
         self._talk = talk = self._convention(0 if is_black else 1)
         return talk
 

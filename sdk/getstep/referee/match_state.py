@@ -7,7 +7,7 @@ verified a year later, has the same state as when it was played.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from getstep.wire import MAX_MS, MAX_TEXT
@@ -112,6 +112,10 @@ class MatchState:
         game: the rules, with their ``options``.
         control: the time control, with the ``lag`` compensation in seconds.
         edition: the edition of the judge's rules, see `EDITION`.
+        opening: the moves that the host plays before the first turn. No clock runs, and they are no turns.
+
+    Raises:
+        IllegalMove: the rules do not allow a move of the opening.
     """
 
     def __init__(
@@ -121,6 +125,7 @@ class MatchState:
         control: TimeControl,
         lag: float,
         edition: int = EDITION,
+        opening: Sequence[Any] = (),
     ) -> None:
         self.game = game
         self.edition = edition
@@ -137,6 +142,10 @@ class MatchState:
         self.outcome: MatchOutcome | None = None
         self.passes_due: tuple[Player, ...] = ()
         """Passes that a record has to name next; only `apply` sets it."""
+        for move in opening:
+            player = self.state.to_move
+            self.state.play(move)
+            self._moved(player, move)
 
     def is_stalled(self, player: Player) -> bool:
         """Return True if the player's turn is skipped unless a message from it has arrived."""
@@ -156,11 +165,22 @@ class MatchState:
         """
         player = self.state.to_move
         self.state.play(move)
-        self.last_moves[player] = move
+        self._moved(player, move)
         self.misses[player] = self.silences[player] = 0
         self.clocks.charge(player, ms)
         self.clocks.earn(player)
         self._after(FINISHED)
+
+    def _moved(self, player: Player, move: object) -> None:
+        """Note a move that was just played, and the passes that follow from it."""
+        self.last_moves[player] = move
+        self._next_number()
+
+    def _next_number(self) -> None:
+        """Count the turn that has just ended, and the passes that follow from it."""
+        self.move_number += 1 + len(self.state.passed)
+        for passed in self.state.passed:
+            self.last_moves[passed] = None
 
     def fault(self, code: str, ms: float, *, away: bool = False, heard: bool = False) -> None:
         """Give the player on turn the game's own penalty for ``code``.
@@ -180,6 +200,7 @@ class MatchState:
         self.misses[player] = self.misses[player] + 1 if away else 0
         self.faults[player] += 1
         self.last_moves[player] = None
+        self._next_number()
         skipped = self.edition > 1 and not _fault_ends(self.game)
         self._after(FINISHED if skipped else code)
 
@@ -236,12 +257,8 @@ class MatchState:
         self.passes_due = self.passes_due[1:]
 
     def _after(self, reason: str) -> None:
-        state = self.state
         self.turns += 1
-        self.move_number += 1 + len(state.passed)
-        for passed in state.passed:
-            self.last_moves[passed] = None
-        outcome: Outcome | None = state.outcome
+        outcome: Outcome | None = self.state.outcome
         if outcome is not None:
             self.outcome = MatchOutcome(outcome.winner, reason, outcome.reason, outcome.scores)
 

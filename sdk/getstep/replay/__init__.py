@@ -10,7 +10,7 @@ the server describe their games here.
 The files with the script (`board.js`, `frames.js`, `viewer.js`) are ES modules, which other pages may serve, too.
 """
 
-from ._data import Replay, ReplayTurn, TurnKind, replay_data
+from ._data import Replay, ReplayTurn, TurnKind, opening_turns, replay_data
 from ._page import (
     MODULES,
     SCRIPT_FILE,
@@ -32,6 +32,7 @@ __all__ = [
     "ReplayTurn",
     "TurnKind",
     "as_data_block",
+    "opening_turns",
     "read_replays",
     "replay_data",
     "replay_page",

@@ -15,7 +15,7 @@ come on top of that, see `_notes`. A turn is an object:
     t  the time that the turn took, in ms; nothing if it was not measured
     l  the time that the player has left, in ms
     n  remarks: texts on what happened beside the game after this turn
-    r  1 if the turn was taken from another replay, see `ReplayTurn.given`
+    r  1 if the turn was taken from another replay, 2 if it is of the opening; see `ReplayTurn.given`
     q  the squares of a move that was tried, a flat list
     g  the two numbers of the score line after it, if they changed
     v  what the bot noted: an object with any of say, estimate, draw, tags and output, see `_notes`
@@ -44,6 +44,7 @@ from ._notes import add_notes
 from ._size import fit
 
 TurnKind: TypeAlias = Literal["move", "pass", "fault", "end"]
+Given: TypeAlias = Literal["", "replay", "opening"]
 Board: TypeAlias = Sequence[Sequence[int]]
 
 _LONGEST_TEXT = 200  # characters of a move of an unknown game: a path of some 40 squares
@@ -65,7 +66,8 @@ class ReplayTurn:
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         remarks: texts on what happened beside the game after this turn, such as a restart of the server.
         notes: what the bot noted while it computed the turn, in the form of protocol.md; None if it noted nothing.
-        given: True if nobody was asked for this turn: it comes from the replay from which the game was played on.
+        given: why nobody was asked for this turn: it comes from the "replay" from which the game was played on, or is
+            a move of the "opening". Empty for any other turn.
         value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
 
@@ -79,7 +81,7 @@ class ReplayTurn:
     left: float | None = None
     remarks: Sequence[str] = ()
     value: float | None = None
-    given: bool = False
+    given: Given = ""
     notes: Mapping[str, Any] | None = None
 
 
@@ -126,6 +128,24 @@ class Replay:
             elif turn.kind == "fault":
                 state.fault()
         return state
+
+
+GIVEN: tuple[Given, ...] = ("", "replay", "opening")
+"""The values of `ReplayTurn.given`; a page has their places here."""
+
+
+def opening_turns(game: Game, options: Mapping[str, int], opening: Sequence[Any]) -> list[ReplayTurn]:
+    """Return an opening as turns: its moves, and the passes that follow from them.
+
+    Raises:
+        ValueError: the rules do not allow it.
+    """
+    state, turns = game.start(**options), list[ReplayTurn]()
+    for move in opening:
+        turns.append(ReplayTurn(state.to_move, move=move, seconds=None, given="opening"))
+        state.play(move)
+        turns += [ReplayTurn(player, "pass", given="opening") for player in state.passed]
+    return turns
 
 
 def replay_data(replays: Sequence[Replay], *, title: str, links: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -248,7 +268,7 @@ def _turn_data(turn: ReplayTurn, notation: Callable[[Any], str]) -> dict[str, An
     if turn.remarks:
         data["n"] = list(turn.remarks)
     if turn.given:
-        data["r"] = 1
+        data["r"] = GIVEN.index(turn.given)
     if turn.value is not None:
         data["e"] = round(turn.value, 2)
     return data

@@ -16,7 +16,7 @@ from typing import Any
 from getstep._version import newer_format
 from getstep_engines import GAMES, Game, Player, State, TimeControl, UnknownGameError
 
-from ._data import Replay, ReplayTurn
+from ._data import GIVEN, Replay, ReplayTurn
 from ._notes import notes_of
 
 MOST_BYTES = 50_000_000
@@ -130,7 +130,7 @@ def _turns(game: Game, state: State, data: Mapping[str, Any]) -> Iterator[Replay
             "seconds": None if seconds is None else _seconds(seconds),
             "left": None if left is None else _seconds(left),
             "remarks": [str(texts[note]) if isinstance(note, int) else str(note) for note in turn.get("n", [])],
-            "given": bool(turn.get("r")),
+            "given": GIVEN[turn.get("r", 0)],
             "notes": notes_of(turn["v"]) if "v" in turn else None,
         }
         kind = turn.get("k", "move")

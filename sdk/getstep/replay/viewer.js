@@ -429,7 +429,7 @@ class Viewer {
     const { slider, count, now } = this.parts;
     slider.value = this.at;
     const why = turn?.w ? `: ${turn.w}` : "";
-    const given = turn?.r ? " (from the replay)" : "";
+    const given = ["", " (from the replay)", " (opening, played by the host)"][turn?.r ?? 0];
     const text = turn ? `${this.role(turn.p)}: ${turnText(turn)}${given}${why}${this.valueText(turn)}` : "Start";
     slider.setAttribute("aria-valuetext", `${this.at} of ${this.last}, ${text}${this.notesText(turn)}`);
     count.textContent = `${this.at} / ${this.last}`;

@@ -26,6 +26,9 @@ returns by mistake: that is an illegal move, and not a hostile act."""
 MAX_ARRAY = 128
 """Elements of one array: a hop path has at most 100 squares, a longest_path result at most 122 counts."""
 
+MAX_OPENING = 20
+"""Moves of an opening. With 20 hop paths of 20 squares, `start` takes some 3 kB."""
+
 MAX_MAP = 32
 """Entries of one map: the largest message has 12."""
 

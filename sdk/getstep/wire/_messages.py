@@ -20,6 +20,7 @@ from ._limits import (
     MAX_ID,
     MAX_MS,
     MAX_NAME,
+    MAX_OPENING,
     MAX_TEAM,
     MAX_TEXT,
     NONCE_DIGITS,
@@ -133,7 +134,8 @@ class Start(Message):
     """A match begins, or continues for a client that has reconnected (``resumed``).
 
     ``increment_ms`` is added to a budget after each answered turn, None if there is no increment. ``friendly`` is
-    True if the match counts nowhere, None otherwise.
+    True if the match counts nowhere, None otherwise. ``opening`` are the moves that the server has played from the
+    start of the game, for both players in turn, None if there are none.
     """
 
     type: ClassVar[str] = "start"
@@ -148,6 +150,7 @@ class Start(Message):
     resumed: bool
     increment_ms: int | None = None
     friendly: bool | None = None
+    opening: list[Any] | None = None
 
     def _check(self) -> None:
         _integer("match", self.match, 1, MAX_ID)
@@ -160,6 +163,10 @@ class Start(Message):
         _boolean("resumed", self.resumed)
         if self.friendly is not None:
             _boolean("friendly", self.friendly)
+        if self.opening is not None:
+            _array("opening", self.opening)
+            if not 0 < len(self.opening) <= MAX_OPENING:
+                raise ValueError(f"opening is {_short_repr(self.opening)}, expected 1 to {MAX_OPENING} moves")
 
 
 @dataclass(frozen=True, init=False)

@@ -16,8 +16,9 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from getstep import BotError
-from getstep.conventions import CONVENTIONS
+from getstep.conventions import CONVENTIONS, no_opening
 from getstep.games import only_game
+from getstep.openings import BALANCED, book_setting
 from getstep.programs import wire
 from getstep.programs.start import check_startable
 from getstep.sprt import DEFAULTS, MEANINGS, MOST_PAIRS
@@ -96,7 +97,8 @@ With --as the bots are programs of an original contest, which use its
 convention. --as does not matter for a sample bot. This command is also called
 match.
 
-Bots that repeat the same matches cannot be compared; the result says so.
+Bots that repeat the same matches cannot be compared; the result says so. With
+--openings each pair begins with other moves, and both bots play both sides.
 
 With --dask the pairs are played on the workers of a Dask cluster, --at-once of
 them at the same time. A and B are programs as for getstep-server programs add:
@@ -109,6 +111,7 @@ examples:
   getstep-server duel my_bot.cpp "java -cp . MyBot" --game hop
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
   getstep-server duel a.py b.py c.py d.py --best --game hop
+  getstep-server duel my_bot.py greedy --game hop --openings balanced
   getstep-server duel my_bot.py greedy --game hop --watch 500
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
   getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
@@ -140,6 +143,12 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=N",
         help="an option of the game, such as size=8, or size=6-16: drawn for each pair of games",
+    )
+    parser.add_argument(
+        "--openings",
+        metavar="BOOK",
+        help='each pair begins with other moves, which nobody is asked for: "balanced" for the game\'s book, the file'
+        " of a book, or a number of random moves, such as 4",
     )
     for name, meaning in _TIMES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="S", help=meaning)
@@ -184,7 +193,7 @@ def _duel(args: argparse.Namespace) -> int:
         raise UsageError("--watch shows matches that this machine plays; leave it out with --dask")
     pair, event = _pair(args), _event(args)
     at_once = _at_once(args)
-    check_bots(pair, event["game"], at_once if make_cluster is None else 0)
+    check_bots(pair, event["game"], at_once if make_cluster is None else 0, openings="openings" in event)
     folders = tempfile.TemporaryDirectory(prefix="getstep-") if args.keep is None else nullcontext(str(args.keep))
     with folders as folder:
         programs = None if make_cluster is None else {"sandbox": "none" if args.no_sandbox else "required"}
@@ -276,9 +285,16 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
         raise UsageError(f"--watch {args.watch}, expected {WATCH_MS[0]} to {WATCH_MS[1]} milliseconds a turn")
     most = MOST_PAIRS if args.sprt or args.best else PAIRS if args.watch is None else PAIRS_WATCHED
     settings = {"pairs": most if args.pairs is None else args.pairs}
-    event: dict[str, Any] = {"game": _game(args), "options": dict(map(_option, args.option))}
+    event: dict[str, Any] = {"game": _game(args), "options": dict(map(option_of, args.option))}
     times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
-    return {**event, **times, **_format(args), "settings": {**settings, **_test(args)}}
+    openings = {} if args.openings is None else {"openings": _openings(args.openings)}
+    return {**event, **times, **openings, **_format(args), "settings": {**settings, **_test(args)}}
+
+
+def _openings(text: str) -> int | str:
+    """Return the setting of contest.toml. A file is in the current folder, and not in the contest's."""
+    setting = book_setting(text)
+    return setting if setting == BALANCED or isinstance(setting, int) else str(Path(setting).resolve())
 
 
 def _format(args: argparse.Namespace) -> dict[str, str]:
@@ -299,7 +315,8 @@ def _test(args: argparse.Namespace) -> dict[str, float]:
     return {**DEFAULTS, **given} if args.sprt else {}
 
 
-def _option(text: str) -> tuple[str, int | str]:
+def option_of(text: str) -> tuple[str, int | str]:
+    """Return the name and the value, or the range, of an option such as ``size=8``. Raises UsageError."""
     name, _, value = text.partition("=")
     if value.removeprefix("-").isdecimal():
         return name, int(value)
@@ -417,16 +434,18 @@ def _game_of_sample(bot: Bot) -> str | None:
     return only_game(bot.file.stem) if bot.file in sample_bots().values() else None
 
 
-def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
+def check_bots(bots: Sequence[Bot], game: str, at_once: int, *, openings: bool = False) -> None:
     """Raise an error if the bots cannot play this duel.
 
     Args:
         bots: all of them.
         game: of the duel.
         at_once: the number of pairs with processes that share the folder of their bot.
+        openings: True if the matches begin with openings.
 
     Raises:
-        UsageError: a bot plays another game only, or two processes would talk through the same files.
+        UsageError: a bot plays another game only, or cannot begin after an opening, or two processes would talk
+            through the same files.
     """
     folders: list[Path] = []
     for bot in bots:
@@ -434,6 +453,8 @@ def check_bots(bots: Sequence[Bot], game: str, at_once: int) -> None:
         plays = _game_of_sample(bot) if talk is None else talk.game
         if plays not in (None, game):
             raise UsageError(f"{bot.file.name} plays {plays} only; give --game {plays}")
+        if openings and talk is not None and not talk.from_any_board:
+            raise UsageError(f"--openings: {no_opening(bot.file.name, bot.convention or '')}; leave them out")
         if talk is not None and talk.output_file is not None:
             folders += [bot.file.parent] * at_once
     shared = next((folder for folder in folders if folders.count(folder) > 1), None)

@@ -184,6 +184,7 @@ _COMMANDS = {
     "demo": (".run:add_demo", "watch a small tournament between sample bots"),
     "duel": (".duel:add_duel", "compare two bots or programs on this machine (also called match)"),
     "gamehost": (".gamehost:add_gamehost", "play one game of longest_path between two programs"),
+    "openings": (".openings:add_openings", "make a book of openings for a game"),
     "show": (".show:add_show", "show a match move by move"),
     "replay": (".replay:add_replay", "show matches in a browser, as one HTML file"),
     "export": (".export:add_export", "write matches or tables to a file"),

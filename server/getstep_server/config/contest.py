@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct, field, structs
 from msgspec.structs import replace
 
+from getstep.openings import BookError
 from getstep.wire import MAX_NAME
 from getstep_server.addresses import web_address
 from getstep_server.errors import ConfigError, UsageError
@@ -262,12 +263,20 @@ class Contest(Struct, frozen=True, dict=True):
 
     @cached_property
     def events(self) -> tuple[ContestEvent, ...]:
-        """The events in the order of contest.toml."""
-        seed, tables = self.file.contest.seed, self.file.event
-        return tuple(
-            event_of(number, table, seed, self.teams, self.house_bots)
-            for number, table in enumerate(tables, start=1)
-        )
+        """The events in the order of contest.toml.
+
+        Raises:
+            ConfigError: a book of openings cannot be used; `load_contest` has found that there is none such.
+        """
+        return tuple(self._event(number, table) for number, table in enumerate(self.file.event, start=1))
+
+    def _event(self, number: int, table: EventTable) -> ContestEvent:
+        seed = self.file.contest.seed
+        try:
+            return event_of(number, table, seed, self.teams, self.house_bots, self.folder)
+        except BookError as error:
+            place = ("event", number - 1, "openings")
+            raise config_error(contest_path(self.folder), [(place, table.openings, f"a book: {error}")]) from error
 
     def event(self, number: int) -> ContestEvent:
         """Return the event with this number, from 1."""
@@ -382,7 +391,10 @@ def load_contest(folder: Path) -> Contest:
     teams = load(teams_path(folder), TeamsFile).team
     house = [house_team(number, bot) for number, bot in house_bots(file).items()]
     _check_apart(folder, teams, house)
-    return Contest(folder, file, {team.id: team for team in (*teams, *house)})
+    contest = Contest(folder, file, {team.id: team for team in (*teams, *house)})
+    if any(table.openings is not None for table in file.event):
+        _ = contest.events  # reads the books
+    return contest
 
 
 def _not_a_folder(path: Path) -> str:

@@ -3,11 +3,13 @@
 # Annotations are not strings here: msgspec would evaluate each of them twice, 15 µs every time.
 from collections.abc import Container, Iterable, Iterator, Mapping
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
+from getstep.openings import Book, BookError, book_of, check_setting, find_book
 from getstep_engines import GAMES, Game, TimeControl, UnknownGameError
 from getstep_server.errors import UsageError
 from getstep_server.formats import FORMATS, Format, TieBreak
@@ -62,6 +64,7 @@ class EventTable(TomlTable, frozen=True, kw_only=True):
 
     ``package`` is the package that has the game, if getstep does not have it: a message names it if it is missing.
     The default time limit is the game's. ``increment_seconds`` are added to a budget after each answered turn.
+    ``openings`` are as in `getstep.openings.find_book`, or a book as the record of settings has it.
     """
 
     package: Name | None = None
@@ -76,6 +79,7 @@ class EventTable(TomlTable, frozen=True, kw_only=True):
     move_seconds: Seconds | None = None
     budget_seconds: Seconds | None = None
     increment_seconds: Increment = 0.0
+    openings: int | str | dict[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -88,6 +92,7 @@ class EventTable(TomlTable, frozen=True, kw_only=True):
         if game is not None and game in GAMES:
             yield from _option_mistakes(GAMES[game], fields.get("options", {}))
             yield from _time_mistakes(GAMES[game], fields)
+            yield from _opening_mistakes(fields)
         elif game is not None:
             yield wrong(("game",), game, _missing(game, fields.get("package")))
         if format_ is not None and format_ in FORMATS:
@@ -115,6 +120,21 @@ def _option_mistakes(game: Game, options: Mapping[str, int | str]) -> Iterator[M
             game.options[name].values(value)
         except ValueError as error:
             yield wrong(("options", name), value, str(error).partition("expected ")[2])
+
+
+def _opening_mistakes(fields: Mapping[str, Any]) -> Iterator[Mistake]:
+    """Yield what is wrong with the form of the openings; `event_of` reads the book."""
+    setting = fields.get("openings")
+    if setting is None:
+        return
+    if not isinstance(setting, dict):
+        try:
+            check_setting(setting)
+        except BookError as error:
+            yield wrong(("openings",), setting, str(error).removeprefix("expected "))
+            return
+    if any(isinstance(value, str) for value in fields.get("options", {}).values()):
+        yield wrong(("openings",), setting, "none: they are for one board, and an option has a range")
 
 
 def _format_mistakes(format_: type[Format[Any]], settings: Mapping[str, Any] | None) -> Iterator[Mistake]:
@@ -159,6 +179,8 @@ class ContestEvent(Struct, frozen=True):
     format: Format[Any]
     tie_breaks: tuple[TieBreak, ...]
     teams: tuple[int, ...]
+    book: Book | None = None
+    """The openings of its matches; None if they begin at the start of the game."""
 
     @property
     def heading(self) -> str:
@@ -185,7 +207,12 @@ def installed_game(name: str) -> Game:
 
 
 def event_of(
-    number: int, table: EventTable, seed: int, teams: Iterable[int], house: Container[int] = ()
+    number: int,
+    table: EventTable,
+    seed: int,
+    teams: Iterable[int],
+    house: Container[int] = (),
+    folder: Path = Path(),
 ) -> ContestEvent:
     """Return the event that a table of contest.toml describes.
 
@@ -195,15 +222,20 @@ def event_of(
         seed: of the contest.
         teams: the ids of all teams.
         house: those of the bots that the server starts: an event has only those that its own settings name.
+        folder: of the contest, for the file of a book.
+
+    Raises:
+        BookError: the book of openings cannot be used.
     """
     game = GAMES[table.game]
     settings = {**game.settings.get(table.format, {}), **table.settings}
     format_ = format_of(table.format, settings, seed, number)
+    options = {name: table.options.get(name, option.default) for name, option in game.options.items()}
     return ContestEvent(
         number=number,
         name=table.title,
         game=game,
-        options={name: table.options.get(name, option.default) for name, option in game.options.items()},
+        options=options,
         time_control=_time_control(game, table),
         scoring=_scoring(table),
         format=format_,
@@ -213,7 +245,24 @@ def event_of(
             for team in teams
             if (team in format_.house if team in house else table.teams is None or team in table.teams)
         ),
+        book=_book(table.openings, game, options, f"{seed} {number}", folder),
     )
+
+
+def _book(
+    setting: int | str | dict[str, Any] | None,
+    game: Game,
+    options: Mapping[str, int | str],
+    seed: str,
+    folder: Path,
+) -> Book | None:
+    """Return the book of a setting of openings, if there is one. Raises BookError."""
+    if setting is None:
+        return None
+    fixed = {name: value for name, value in options.items() if isinstance(value, int)}
+    if isinstance(setting, dict):
+        return book_of(str(setting.get("name", "openings")), setting.get("lines"), game, fixed)
+    return find_book(setting, game, fixed, seed, folder)
 
 
 def format_of(name: str, settings: dict[str, Any], seed: int, event: int) -> Format[Any]:
@@ -256,7 +305,13 @@ def describe_event(event: ContestEvent, lag_ms: int) -> str:
     """Return an event in words: its game, its format, and its time limit with the allowance for lag."""
     named = f"{event.name}: " if event.name != event.game.name else ""
     game = describe_game(event.game, event.options)
-    return f"{named}{game}, {event.format.title}, {event.time_control} and {lag_ms} ms for lag"
+    openings = "" if event.book is None else f", openings: {describe_book(event.book)}"
+    return f"{named}{game}, {event.format.title}, {event.time_control} and {lag_ms} ms for lag{openings}"
+
+
+def describe_book(book: Book) -> str:
+    """Return a book of openings in words."""
+    return f"{book.name} ({len(book.lines)})"
 
 
 def describe_game(game: Game, options: Mapping[str, int | str]) -> str:

@@ -127,6 +127,7 @@ def start_message(match: Match, opponent: str, control: TimeControl, lag: float,
         resumed=False,
         # clients of older versions do not know the key, so it is sent only if it matters
         increment_ms=round(control.increment * 1000) or None,
+        opening=list(match.opening) or None,
     )
 
 

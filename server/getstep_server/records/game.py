@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from getstep.openings import BookError, state_after
 from getstep.referee import EDITION, MatchState
 from getstep_engines import GAMES, UnknownGameError
 from getstep_server.config.contest import Contest
@@ -18,6 +19,7 @@ from getstep_server.text import utc_time
 from getstep_server.validation import Mistake, Model, wrong
 
 from .match import Match
+from .openings import OpeningMoves
 from .reasons import VOID_REASONS
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .result import Result
@@ -86,6 +88,8 @@ class GameHeader(Head, frozen=True, kw_only=True):
     """The number of the worker of a cluster that played it."""
     time_factor: Annotated[float, Meta(ge=MIN_TIME_FACTOR, le=MAX_TIME_FACTOR)] | UnsetType = UNSET
     """The limits in ``time`` were multiplied by this on the worker, because its machine has another speed."""
+    opening: OpeningMoves | UnsetType = UNSET
+    """The moves that the host played before the first turn; the turns begin after them."""
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -130,7 +134,16 @@ def validate_game(fields: Mapping[str, Any]) -> GameRecord:
         rules.start(**game.options)  # called for its checks only
     except ValueError as error:
         raise RecordError(f"options are {game.options!r:.80}: {error}") from error
+    try:
+        state_after(rules, game.options, opening_in(game))
+    except BookError as error:
+        raise RecordError(f"opening: {error}") from error
     return game
+
+
+def opening_in(head: GameHeader) -> tuple[Any, ...]:
+    """Return the moves that the host played before the first turn; usually there are none."""
+    return () if isinstance(head.opening, UnsetType) else tuple(head.opening)
 
 
 def validate_form(fields: Mapping[str, Any]) -> GameRecord:
@@ -187,6 +200,7 @@ def game_header(
         edition=EDITION,
         software=SOFTWARE,
         programs=list(programs) if any(programs) else UNSET,
+        opening=list(match.opening) or UNSET,
         worker=worker,
         time_factor=time_factor,
     )
@@ -249,7 +263,7 @@ def match_of(fields: Mapping[str, Any]) -> Match:
 def _match_of(header: GameHeader) -> Match:
     first, second = (team.id for team in header.teams)
     places = (header.match, header.round, header.pairing, header.leg, first, second)
-    return Match(*places, header.game, header.options, header.event)
+    return Match(*places, header.game, header.options, header.event, opening_in(header))
 
 
 def result_of(fields: Mapping[str, Any]) -> Result:
@@ -306,10 +320,12 @@ def match_state_of(head: Mapping[str, Any]) -> MatchState:
     """Return the state of a match before its first turn, from the header of its record.
 
     Raises:
-        ValueError: the match was judged by an edition of the rules that this version does not know.
+        ValueError: the match was judged by an edition of the rules that this version does not know, or the rules do
+            not allow its opening.
     """
     time, edition = head["time"], head.get("edition", 1)
     if type(edition) is not int or not 1 <= edition <= EDITION:
         raise ValueError(f"edition is {edition!r:.80}, expected 1 to {EDITION}; use a newer getstep-server")
     control = control_of(time, head.get("time_factor", 1.0))  # only games on slower or faster workers have the key
-    return MatchState(GAMES[head["game"]], head["options"], control, time["lag_ms"] / 1000, edition)
+    opening = head.get("opening", ())
+    return MatchState(GAMES[head["game"]], head["options"], control, time["lag_ms"] / 1000, edition, opening)

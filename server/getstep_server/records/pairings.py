@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import asdict, replace
 
+from getstep.openings import Opening
 from getstep_engines import GAMES
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent
@@ -16,6 +17,7 @@ from getstep_server.limits import MAX_TEAMS
 from getstep_server.validation import Check, Model
 
 from .match import Match
+from .openings import OpeningMoves
 from .record import SOFTWARE, Head, Record, RecordError, as_json, plain, read
 from .values import BoundedLine, Number, Sha256, TeamId
 
@@ -29,6 +31,8 @@ class PairingEntry(Model, frozen=True, kw_only=True):
     second: TeamId | None
     options: dict[str, int] | UnsetType = UNSET
     """The game's options in this match, if the event has a range from which one of them is drawn."""
+    opening: OpeningMoves | UnsetType = UNSET
+    """The moves that the host plays before the first turn, if the event has openings."""
 
 
 class TeamProgram(Model, frozen=True, kw_only=True):
@@ -55,6 +59,8 @@ class PairingsHead(Head, frozen=True, kw_only=True):
     software: BoundedLine
     programs: Annotated[list[TeamProgram], Meta(max_length=MAX_TEAMS)] | UnsetType = UNSET
     """In a ladder, the programs that the host runs in this round."""
+    openings: BoundedLine | UnsetType = UNSET
+    """The name of the book of openings, if the event has one. The record of settings has the book."""
 
 
 class PairingsRecord(PairingsHead, frozen=True, kw_only=True):
@@ -82,6 +88,7 @@ def pairings_header(contest: Contest, event: ContestEvent, teams: Sequence[int])
         no_show=contest.file.start.no_show,
         teams=list(teams),
         software=SOFTWARE,
+        openings=UNSET if event.book is None else event.book.name,
     )
     return plain(head)
 
@@ -115,7 +122,9 @@ def _pairing_of(entry: PairingEntry, record: PairingsRecord) -> tuple[Pairing, M
     if entry.second is None or entry.number is None:
         return pairing, None
     teams = (entry.first, entry.second)
-    return pairing, Match(entry.number, *unit, *teams, record.game, _options_of(entry, record), record.event)
+    opening = () if isinstance(entry.opening, UnsetType) else tuple(entry.opening)
+    options = _options_of(entry, record)
+    return pairing, Match(entry.number, *unit, *teams, record.game, options, record.event, opening)
 
 
 def _options_of(entry: PairingEntry, record: PairingsRecord) -> dict[str, int]:
@@ -126,17 +135,22 @@ def _options_of(entry: PairingEntry, record: PairingsRecord) -> dict[str, int]:
     return record.options  # type: ignore[return-value]  # no range is among them
 
 
-def pairing_fields(pairing: Pairing, number: int | None, head: Mapping[str, Any]) -> dict[str, Any]:
+def pairing_fields(
+    pairing: Pairing, number: int | None, head: Mapping[str, Any], opening: Opening = ()
+) -> dict[str, Any]:
     """Return a pairing as an entry of ``matches``.
 
     Args:
         pairing: the pairing.
         number: of the match; None for a bye.
         head: the record of pairings, with the seed and the options.
+        opening: of the match.
     """
     entry = PairingEntry(number=number, **asdict(pairing))
     if number is not None and any(isinstance(setting, str) for setting in head["options"].values()):
         entry = replace(entry, options=_drawn_options(pairing, head))
+    if opening:
+        entry = replace(entry, opening=list(opening))
     return plain(entry)
 
 

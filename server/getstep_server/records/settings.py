@@ -11,6 +11,7 @@ from getstep_server.config.fields import Name, check_unique
 from getstep_server.limits import MAX_EVENTS, MAX_TEAMS
 from getstep_server.validation import Check, Mistake, Model, wrong
 
+from .openings import BookEntry
 from .record import Head, RecordError, as_json, plain, read
 from .values import BoundedLine, Limit, Ms, Number, TeamId, Time
 
@@ -50,6 +51,7 @@ class EventEntry(Model, frozen=True, kw_only=True):
     tie_breaks: list[str]
     time: TimeEntry
     teams: Annotated[list[TeamId], Check(check_unique, max_length=MAX_TEAMS)] | None
+    openings: BookEntry | UnsetType = UNSET
 
 
 class SettingsRecord(Head, frozen=True, kw_only=True):

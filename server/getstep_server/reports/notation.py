@@ -14,16 +14,16 @@ The notation of a move depends on its form:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from getstep_engines import GAMES, Game
 from getstep_engines.look import coordinates
 from getstep_server.config.event import heading_of_game
 from getstep_server.json_text import encode
-from getstep_server.records.game import GameRecord
+from getstep_server.records.game import GameRecord, opening_in
 from getstep_server.records.reasons import VOID_REASONS, Reason
-from getstep_server.text import escape_control_chars
+from getstep_server.text import escape_control_chars, pluralize
 
 from .programs import program_text, programs_of
 
@@ -90,6 +90,8 @@ def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iter
     yield "round", f"{game.round}, pairing {game.pairing}, leg {game.leg}"
     options = "".join(f", {name} {value}" for name, value in game.options.items())
     yield "game", f"{heading_of_game(game.game)}{options}"
+    if opening := opening_in(game):
+        yield "opening", opening_text(opening, GAMES.get(game.game))
     for place, team, player, program in zip(
         ("first", "second"), game.teams, players, programs_of(game), strict=True
     ):
@@ -104,6 +106,12 @@ def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iter
     yield "thought", " : ".join(f"{ms / 1000:.3f} s" for ms in game.thought_ms)
     if any(game.faults):
         yield "faults", " : ".join(map(str, game.faults))
+
+
+def opening_text(opening: Sequence[Any], game: Game | None) -> str:
+    """Return an opening in words, such as ``"2 moves by the host: (2, 3) (4, 5)"``."""
+    moves = " ".join(move_text(move, game) for move in opening)
+    return f"{pluralize(len(opening), 'move')} by the host: {moves}"
 
 
 def _players(game: GameRecord) -> tuple[str, str]:

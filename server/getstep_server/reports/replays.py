@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from getstep.referee import UNANSWERED, Clocks, EndCode
-from getstep.replay import Replay, ReplayTurn
+from getstep.replay import Replay, ReplayTurn, opening_turns
 from getstep_engines import GAMES, Player
-from getstep_server.records.game import GameRecord, validate_form
+from getstep_server.records.game import GameRecord, opening_in, validate_form
 from getstep_server.records.reasons import Reason
 from getstep_server.records.record import parse
 from getstep_server.records.turns import Passed, validate_turn
@@ -26,7 +26,7 @@ from .corrections import correction_facts
 from .notation import facts, move_text, result_text
 from .programs import programs_of, version_text
 
-_FACTS = {"contest", "round", "game", "limit"}
+_FACTS = {"contest", "round", "game", "opening", "limit"}
 _FACTS_OF_THE_END = {"started", "corrected", "official", "scores", "thought", "faults"}
 """The facts below the move list; the others are in the head of the page."""
 
@@ -108,7 +108,7 @@ def replay_of(fields: Mapping[str, Any], tournament: Tournament | None = None) -
         game=GAMES.get(game.game),
         rules=escape_control_chars(game.game),
         names=(first, second),
-        turns=list(_turns(game)),
+        turns=[*_opening(game), *_turns(game)],
         limit=game.time.control,
         options=game.options,
         title=f"match {game.match}{attempt}",
@@ -116,6 +116,15 @@ def replay_of(fields: Mapping[str, Any], tournament: Tournament | None = None) -
         reason=escape_control_chars(_why(game)) if over else "",
         facts=list(_facts(game, corrections, over=over)),
     )
+
+
+def _opening(game: GameRecord) -> list[ReplayTurn]:
+    """Return the opening as turns; none if its game is not installed, or does not allow it."""
+    rules = GAMES.get(game.game)
+    try:
+        return [] if rules is None else opening_turns(rules, game.options, opening_in(game))
+    except ValueError:
+        return []
 
 
 def _turns(game: GameRecord) -> Iterator[ReplayTurn]:

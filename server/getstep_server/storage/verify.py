@@ -305,6 +305,9 @@ class _Walk:
         if fields["event"] not in events:
             raise RecordError(f"event is {fields['event']}, expected one of the {len(events)} in the settings")
         expected = {"contest": recorded["contest"], "seed": recorded["seed"], **events[fields["event"]]}
+        book = events[fields["event"]].get("openings", {}).get("name")
+        if fields.get("openings") != book:
+            raise RecordError(f"openings is {fields.get('openings')!r:.80}, expected {book!r:.80} by the settings")
         for name in ("contest", "seed", "name", "game", "options", "format", "settings", "scoring"):
             if fields[name] != expected[name]:
                 found = f"{name} is {fields[name]!r:.80}"

@@ -23,6 +23,7 @@ from getstep_server.records.result import Result
 
 from .forfeits import Forfeits
 from .missed_limit_rule import SETTING, WHOLE_ROUND, round_losses
+from .opening_draw import OpeningDraw
 from .points import bye_points, points_of
 
 
@@ -95,6 +96,7 @@ class EventState:
         self.forfeits = Forfeits()
         self.version = 0
         """Changes with each record that concerns the event."""
+        self.openings = OpeningDraw()
         self._places: dict[int, int] = {}
         """The place of each match in ``issued``, by its number."""
         self._ended: list[int] = []
@@ -132,6 +134,9 @@ class EventState:
                 entry["team"]: (entry["version"], entry["sha256"]) for entry in head.get("programs", ())
             }
         self._note_places(issued, len(self.issued))
+        for new in issued:
+            if new.match is not None and new.match.opening:
+                self.openings.note(new.match.teams, new.match.opening)
         self.issued += issued
         self.forfeits.note_pairings(head, [new.pairing for new in issued])
         if self._statuses or had_rule or self.has_missed_limit_rule:

@@ -16,14 +16,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 from msgspec.structs import asdict, replace
 
 from getstep_server.config.contest import Contest, ContestFile, Team, contest_path, teams_path
 from getstep_server.config.event import ContestEvent
+from getstep_server.errors import ConfigError
 from getstep_server.json_text import encode
 from getstep_server.limits import MAX_TEAMS, SETTINGS_SHOWN
 from getstep_server.records.decision import Decision
+from getstep_server.records.openings import book_entry
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import SOFTWARE, Record, RecordError, plain
 from getstep_server.records.settings import EventEntry, RecordedTeam, SettingsRecord, time_entry
@@ -227,6 +229,7 @@ def _event_entry(event: ContestEvent, lag: float, teams: list[int] | None) -> Ev
         tie_breaks=list(event.tie_breaks),
         time=time_entry(event.time_control, lag),
         teams=teams,
+        openings=UNSET if event.book is None else book_entry(event.book),
     )
 
 
@@ -264,13 +267,20 @@ def contest_on_record(files: Contest, fields: Mapping[str, Any]) -> Contest:
         challenges=now.challenges,
         notes=now.notes,
     )
-    return replace(files, file=file, teams=teams)  # names of former teams are noted for both
+    contest = replace(files, file=file, teams=teams)  # names of former teams are noted for both
+    try:
+        if any(table.openings is not None for table in file.event):
+            _ = contest.events  # reads the books
+    except ConfigError as error:
+        raise RecordError(f"openings that no contest can have: {error!s:.300}") from error
+    return contest
 
 
 def _event_table(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of contest.toml that makes this event."""
     same = ("name", "game", "options", "format", "settings", "scoring", "tie_breaks", "teams")
-    return {**{name: event[name] for name in same}, **_limit(event["time"])}
+    openings = {"openings": event["openings"]} if "openings" in event else {}
+    return {**{name: event[name] for name in same}, **_limit(event["time"]), **openings}
 
 
 def _team(known: Team | None, number: int, name: str) -> Team:

@@ -22,15 +22,16 @@ changes. State that a table reads is replaced, or copied before iteration: no th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from getstep.openings import Opening
 from getstep_server.config.contest import Contest
 from getstep_server.config.event import ContestEvent, Scoring, format_of
-from getstep_server.formats import Played
+from getstep_server.formats import Pairing, Played
 from getstep_server.limits import MAX_MATCHES
 from getstep_server.records.challenge import CHALLENGE, FRIENDLY
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
@@ -506,10 +507,32 @@ class Tournament:
             raise RecordError(f"settings make up to {most} matches of these teams, expected at most {MAX_MATCHES}")
         numbers = count(max(self.matches, default=0) + 1)
         pairings = format_.next_pairings(head["teams"], games)
+        openings = self._openings(head, [each for each in pairings if not each.is_bye])
         try:
-            return [pairing_fields(each, None if each.is_bye else next(numbers), head) for each in pairings]
+            return [
+                pairing_fields(each, None, head)
+                if each.is_bye
+                else pairing_fields(each, next(numbers), head, next(openings))
+                for each in pairings
+            ]
         except ValueError as error:
             raise RecordError(f"options that no match can have: {error}") from error
+
+    def _openings(self, head: Mapping[str, Any], pairings: Sequence[Pairing]) -> Iterator[Opening]:
+        """Return the openings of new matches, one for each.
+
+        Raises:
+            RecordError: the settings do not have the book that the head names.
+        """
+        name = head.get("openings")
+        if name is None:
+            return iter([()] * len(pairings))
+        book = self.contest.event(head["event"]).book
+        if book is None or book.name != name:
+            raise RecordError(f"openings is {name!r:.80}, expected the book of the settings")
+        draw = self._state(head["event"]).openings.copy()  # a copy: the new pairings are not on record yet
+        seed = f"{head['seed']} {head['event']}"
+        return iter([draw.next((one.first, one.second or 0), book, seed) for one in pairings])
 
     # --- tables ---
 

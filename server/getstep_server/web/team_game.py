@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import trio
 
 from getstep.client.reconnect import Backoff
+from getstep.openings import state_after
 from getstep.wire import (
     NEED_DATA,
     VERSION,
@@ -256,7 +257,7 @@ class TeamGame:
         )
         self._person.note(f"Match {start.match} against {start.opponent} {'goes on' if known else 'begins'}.")
         if not known and not start.resumed:
-            state = game.start(**start.options)
+            state = state_after(game, start.options, start.opening or ())
             self._match.state = state
             self._person.show_board(game, state)
         elif not known and (live := self._live(start.match)) is not None:
