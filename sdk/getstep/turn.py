@@ -56,8 +56,8 @@ class Turn:
     together, it is the rest of that limit. ``options`` are the game's options, such as ``{"size": 8}``.
     ``increment_ms`` is added to such a limit after each turn that was answered in time; 0 if nothing is.
     ``time_kind`` is ``"move"`` for a limit for each move, ``"budget"`` for one limit for all moves of a match.
-    ``opening`` are the moves that the server has played from the start of the game before it asked anybody, for both
-    players in turn, as ``get_step`` would return them; usually there are none. ``move_number`` counts them.
+    ``opening`` are the moves that the server has played from the start of the game before it asked anybody, for
+    both players in turn, as ``get_step`` would return them; usually there are none. ``move_number`` counts them.
     """
 
     game: str

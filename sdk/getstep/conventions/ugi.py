@@ -7,8 +7,8 @@ before that is no answer to this turn. Then it gets the position and ``go``, and
 that begin with ``info`` may come before that. At the end it is sent ``quit``.
 
 A position is ``startpos moves ...`` if the moves that this program knows, the opening's among them, lead from the
-game's default start to the board, and ``fen ...`` otherwise: after a fault, or for a board of another size. `fen` and the game's notation are
-all that the lines have.
+game's default start to the board, and ``fen ...`` otherwise: after a fault, or for a board of another size. `fen`
+and the game's notation are all that the lines have.
 """
 
 from __future__ import annotations

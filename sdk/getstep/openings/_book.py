@@ -55,7 +55,9 @@ def state_after(game: Game, options: Mapping[str, int], opening: Sequence[Any]) 
         try:
             state.play(move)
         except IllegalMove as error:
-            raise BookError(f"move {number} of {_short(opening)}: {game.name} does not allow it ({error})") from None
+            raise BookError(
+                f"move {number} of {_short(opening)}: {game.name} does not allow it ({error})"
+            ) from None
         if state.outcome is not None:
             raise BookError(f"move {number} of {_short(opening)} ends the game")
     return state
@@ -182,14 +184,14 @@ def book_text(game: Game, options: Mapping[str, int], lines: Sequence[Opening], 
     """Return a book's file: JSON, with an opening on each line. ``facts`` say how it was made."""
     head = {"game": game.name, "options": _complete(game, options), "made": dict(facts)}
     openings = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
-    return f"{json.dumps(head)[:-1]}, \"openings\": [\n{openings}\n]}}\n"
+    return f'{json.dumps(head)[:-1]}, "openings": [\n{openings}\n]}}\n'
 
 
 def drawn(book: Book, seed: str, number: int) -> Opening:
     """Return the opening of the pair with this number, from 0.
 
-    None comes twice before each was drawn once; then the book is shuffled anew. The seed alone decides the order, on
-    every machine.
+    None comes twice before each was drawn once; then the book is shuffled anew. The seed alone decides the order,
+    on every machine.
     """
     cycle, place = divmod(number, len(book.lines))
     return book.lines[_order(f"{seed} {cycle}", len(book.lines))[place]]

@@ -29,8 +29,9 @@ class Making:
         seed: of the random play.
         seconds: for the search of each position, on one core.
         most: the greatest value, from 0 to 1, at which a position is not decided. 0 is equal, 1 is won.
-        candidates: random moves of which each move of an opening is one: that after which the game's own estimate is
-            nearest to 0. 1 is plain random play. With more, a game that favours one side has balanced positions, too.
+        candidates: random moves of which each move of an opening is one: that after which the game's own estimate
+            is nearest to 0. 1 is plain random play. With more, also a game that favours one side has balanced
+            positions.
     """
 
     plies: int = 4
@@ -113,7 +114,7 @@ def _distinct(
     seen: set[Hashable] = set()
     failed = 0
     while len(seen) < count and failed < _TRIES:
-        state, moves = game.start(**options), []
+        state, moves = game.start(**options), list[Any]()
         while state.outcome is None and len(moves) < plies:
             legal = list(state.legal_moves())
             tried = [legal[int(chance() * len(legal))] for _ in range(candidates)]
@@ -153,4 +154,3 @@ def mirrored(game: Game, state: State) -> Hashable:
         board = tuple(zip(*board[::-1], strict=True))
         images += [board, board[::-1]]
     return min(images), state.to_move
-

@@ -66,8 +66,8 @@ class ReplayTurn:
         left: the time that the player has left for the rest of the game; None if it has a limit for each move.
         remarks: texts on what happened beside the game after this turn, such as a restart of the server.
         notes: what the bot noted while it computed the turn, in the form of protocol.md; None if it noted nothing.
-        given: why nobody was asked for this turn: it comes from the "replay" from which the game was played on, or is
-            a move of the "opening". Empty for any other turn.
+        given: why nobody was asked for this turn: it comes from the "replay" from which the game was played on, or
+            is a move of the "opening". Empty for any other turn.
         value: of the position after it for the first player, from -1 (lost) to 1 (won); None if it is not known.
     """
 

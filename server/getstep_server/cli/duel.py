@@ -147,8 +147,8 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--openings",
         metavar="BOOK",
-        help='each pair begins with other moves, which nobody is asked for: "balanced" for the game\'s book, the file'
-        " of a book, or a number of random moves, such as 4",
+        help='each pair begins with other moves, which nobody is asked for: "balanced" for the game\'s book, the'
+        " file of a book, or a number of random moves, such as 4",
     )
     for name, meaning in _TIMES.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=float, metavar="S", help=meaning)

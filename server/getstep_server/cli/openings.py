@@ -26,7 +26,7 @@ from .duel import option_of
 _DEFAULT = Making()
 _MOST_SECONDS, _MOST_CANDIDATES = 60.0, 100
 
-_OPENINGS = f"""\
+_OPENINGS = """\
 Make a book of openings for a game, also for one that is not of this project. An
 opening is a list of moves, which the host plays before the first turn. Each
 pair of matches begins with one of them, with the sides changed.
@@ -86,7 +86,9 @@ def _openings(args: argparse.Namespace) -> int:
     options = dict(map(option_of, args.option))
     fixed = {name: value for name, value in options.items() if isinstance(value, int)}
     if len(fixed) < len(options):
-        raise UsageError("--option: a book is for one board, so expected a whole number such as size=8, and no range")
+        raise UsageError(
+            "--option: a book is for one board, so expected a whole number such as size=8, and no range"
+        )
     looked = 0
     try:
         game.start(**fixed)
@@ -103,7 +105,9 @@ def _openings(args: argparse.Namespace) -> int:
         return EXIT_STOPPED
     except ValueError as error:  # a BookError, or an option that the game does not have
         raise UsageError(str(error)) from error
-    facts = {name: getattr(making, name) for name in ("plies", "seed", "seconds", "most", "candidates")} | {"positions": looked}
+    facts = {name: getattr(making, name) for name in ("plies", "seed", "seconds", "most", "candidates")} | {
+        "positions": looked
+    }
     try:
         path.write_text(book_text(game, fixed, lines, facts), encoding="utf-8")
     except OSError as error:

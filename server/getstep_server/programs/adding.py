@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from getstep.conventions import CONVENTIONS, no_opening
 from getstep.wire import MAX_NAME
 from getstep_engines import TimeControl
 from getstep_server.config.contest import Contest
@@ -94,6 +95,8 @@ def add_program(contest: Contest, program: NewProgram, tick: Callable[[str], Non
             trials.play(plan, alone=len(plans) == 1)
         chosen = trials.chosen()
         plan, job = chosen.plan, chosen.job
+        if (objection := opening_objection(contest, team, plan.convention)) is not None:
+            raise ProgramRefused(objection)
         with disk_errors(new):
             job.files.rename(new / "files")
             trials.delete_others()
@@ -211,6 +214,17 @@ class _Trials:
         built = build(plan, self._source, folder, self._protections, lambda: self._tick(tell))
         self._built.append((plan, folder, built))
         return folder, built
+
+
+def opening_objection(contest: Contest, team: int, convention: str) -> str | None:
+    """Return why a team's program of this convention cannot play its events: they have openings; None if it can."""
+    talk = CONVENTIONS.get(convention)
+    if talk is None or talk.from_any_board:
+        return None
+    events = [event.name for event in contest.events if event.book is not None and team in event.teams]
+    if not events:
+        return None
+    return f"{no_opening(f'the program of {contest.team_name(team)}', convention)}, and {events[0]} has openings"
 
 
 def _shortened(game: TrialGame, seconds: float) -> TrialGame:

@@ -48,6 +48,7 @@ from getstep_server.net.registry import HostedLogin
 from getstep_server.net.seat import Seat, hosted_program
 from getstep_server.play.scoresheet import Scoresheet
 from getstep_server.programs import kept
+from getstep_server.programs.adding import opening_objection
 from getstep_server.programs.playing import ProgramJob
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.version import ProgramVersion
@@ -123,7 +124,8 @@ class HostedPrograms:
         ``on_cluster``: matches between two of them are played on other machines, which have a sandbox of their own.
 
         Raises:
-            ConfigError: a version in use cannot be read, or the sandbox does not work.
+            ConfigError: a version in use cannot be read, or cannot begin after an opening, or the sandbox does not
+                work.
         """
         self._seats, self._where = seats, where
         if on_cluster:
@@ -132,6 +134,9 @@ class HostedPrograms:
         attempts = {(sheet.match.number, sheet.attempt) for sheet in unfinished}
         await trio.to_thread.run_sync(kept.clean, self._kept, attempts)
         self._versions = await trio.to_thread.run_sync(self._in_use)
+        for team, version in self._versions.items():
+            if (objection := opening_objection(self._contest, team, version.convention)) is not None:
+                raise ConfigError(f"{objection}; choose another program, or leave out the openings in contest.toml")
         elsewhere = on_cluster and self._versions.keys() >= seats.keys()
         elsewhere = elsewhere and all("worker" in sheet.head for sheet in unfinished)
         if self._versions and not elsewhere and self._protections is Protections.ALL:

@@ -1,8 +1,8 @@
 """The openings of an event's matches: each pair of matches of two teams has one, with the sides changed.
 
-Two teams may meet in the legs of one pairing, or again in a later round. So the pair is made by the teams: an opening
-that two teams have had with one as the first player comes back in their next match with the other as the first player.
-Otherwise the next opening is drawn. All that depends on the issued matches in their order, and on the seed.
+Two teams may meet in the legs of one pairing, or again in a later round. So the teams make the pair: an opening
+that they have had with one as the first player comes back in their next match with the other as the first player.
+Otherwise the next opening is drawn. It all depends on the issued matches in their order, and on the seed.
 """
 
 from __future__ import annotations
