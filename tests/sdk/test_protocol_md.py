@@ -25,6 +25,7 @@ from getstep.wire import (
     MAX_LOGIN_FRAME,
     MAX_MAP,
     MAX_NAME,
+    MAX_OPENING,
     MAX_SERVER_FRAME,
     MAX_TEXT,
     MAX_TEXT_BYTES,
@@ -133,6 +134,10 @@ KINDS: dict[str, tuple[list[Any], list[Any]]] = {
     "map of text to int": (
         [{}, {"size": 8, "": -1}, {"x" * 100: 2**31 - 1}],
         [None, 0, [], {"size": "8"}, {"size": True}, {"size": 8.0}, {"size": None}],
+    ),
+    "array of 1 to 20 moves, or nil": (
+        [None, [[0, 1]], [[[2, 2], [2, 3]], None, "x"], [[7, 7]] * 20],
+        [0, {}, "72", [], [[7, 7]] * 21],
     ),
     "array of 2, or nil": (
         [None, [7, 2], [[1, 0, 1], [2]], [None, "x"]],
@@ -302,6 +307,7 @@ LIMITS = {
     "characters of a text (`detail`, `error`)": MAX_TEXT,
     "characters of a name": MAX_NAME,
     "bytes of any string": MAX_TEXT_BYTES,
+    "moves of an `opening`": MAX_OPENING,
     "bytes of [notes](#notes-of-a-move) that a client sends with an answer": NOTES_BYTES,
 }
 

@@ -6,6 +6,7 @@ The numbers stand here as they are, and not by their names: who takes a bound aw
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -19,6 +20,7 @@ from getstep.wire import (
     Message,
     Raised,
     RemoteProtocolError,
+    Start,
     State,
     Step,
     _frames,
@@ -139,3 +141,12 @@ def test_a_text_of_one_character_more_is_a_fault() -> None:
         listener = hearer(Raised)
         listener.receive_data(said(Raised, id=listener.question, error="é" * length))
         assert isinstance(listener.next_event(), kind)
+
+
+def test_an_opening_of_one_move_more_is_refused() -> None:
+    start = SAMPLES[Start]
+    assert replace(start, opening=[[0, 0]] * 20).opening
+    with pytest.raises(ValueError, match=r"opening is .*, expected 1 to 20 moves"):
+        replace(start, opening=[[0, 0]] * 21)
+    with pytest.raises(ValueError, match="expected 1 to 20 moves"):
+        replace(start, opening=[])

@@ -82,6 +82,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_SERVER_FRAME": ("10**6", f"{_WIRE}test_a_servers_frame_is_refused_by_its_header"),
     "MAX_DEPTH": ("10**6", f"{_BOUND}[depth]"),
     "MAX_ARRAY": ("10**6", f"{_BOUND}[an array]"),
+    "MAX_OPENING": ("10**6", f"{_WIRE}test_an_opening_of_one_move_more_is_refused"),
     "MAX_MAP": ("10**6", f"{_BOUND}[a map]"),
     "MAX_TEXT": ("10**6", f"{_WIRE}test_a_text_of_one_character_more_is_a_fault"),
     "MAX_NAME": ("10**6", f"{_BOUND}[a name]"),

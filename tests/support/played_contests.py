@@ -357,10 +357,11 @@ def play_scenes(
     size: str | None = None,
     ladder: bool = False,
     settings: bool = True,
+    openings: int | None = None,
 ) -> Contest:
     """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event.
 
-    ``size`` is a range for the option of `pseudo_tonga`.
+    ``size`` is a range for the option of `pseudo_tonga`. Matches begin with random ``openings`` of so many moves.
 
     It is a round robin, or the first round of a ``ladder`` with two games of each pair. Without ``settings`` on
     record it is one of an earlier version.
@@ -374,6 +375,10 @@ def play_scenes(
     if size is not None:
         text = contest_path(folder).read_text(encoding="utf-8")
         contest_path(folder).write_text(re.sub("(?m)^options.size = .*", f'options.size = "{size}"', text), "utf-8")
+    if openings is not None:
+        text = contest_path(folder).read_text(encoding="utf-8")
+        text = re.sub("(?m)^format = ", f"openings = {openings}\nformat = ", text)
+        contest_path(folder).write_text(text, encoding="utf-8")
     if ladder:
         text = contest_path(folder).read_text(encoding="utf-8")
         text = text.replace('"round_robin"', '"ladder"').replace("settings.legs = 2", "settings.games = 2")

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from getstep.wire import MAX_OPENING
 from getstep_engines import Game, IllegalMove, State
 
 from ._making import random_lines
@@ -18,8 +19,8 @@ from ._moves import BookError, Opening, plain_move
 BALANCED = "balanced"
 """The name of the books that come with the five games."""
 
-MAX_PLIES = 20
-"""Moves of an opening. A quarter of a hop game is more than enough to make matches differ."""
+MAX_PLIES = MAX_OPENING
+"""Moves of an opening: as many as the message can have that begins a match."""
 
 MAX_LINES = 2000
 """Openings of a book. The record of settings has the whole book."""

@@ -30,7 +30,7 @@ MAX_OPENING = 20
 """Moves of an opening. With 20 hop paths of 20 squares, `start` takes some 3 kB."""
 
 MAX_MAP = 32
-"""Entries of one map: the largest message has 12."""
+"""Entries of one map: the largest message has 13."""
 
 MAX_TEXT = 500
 """Characters of free text: an error, a detail."""
