@@ -338,7 +338,7 @@ def test_a_comparison_of_bots_that_repeat_their_moves_says_what_it_needs() -> No
     said = " ".join(str(compare(4)).split())
     assert "Not decided after 2 pairs: the LLR is still between its bounds. Allow more with --games." in said
     assert "! All 2 pairs are copies of 1 pair, move for move." in said
-    assert "A comparison needs --option size=6-16, which draws a board for each pair, or bots that choose" in said
+    assert "A comparison needs --openings, which begins each pair with other moves, or bots that choose" in said
 
 
 def test_a_comparison_that_is_stopped_counts_whole_pairs() -> None:

@@ -145,6 +145,7 @@ def test_a_text_of_one_character_more_is_a_fault() -> None:
 
 def test_an_opening_of_one_move_more_is_refused() -> None:
     start = SAMPLES[Start]
+    assert isinstance(start, Start)
     assert replace(start, opening=[[0, 0]] * 20).opening
     with pytest.raises(ValueError, match=r"opening is .*, expected 1 to 20 moves"):
         replace(start, opening=[[0, 0]] * 21)

@@ -65,7 +65,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "unknown setting of an event": (
         CONTEST + HOP + "lag_ms = 1\n",
         "contest.toml:5: event.lag_ms = 1: no such setting, expected one of: package, game, name, options, format, "
-        "settings, scoring, tie_breaks, teams, move_seconds, budget_seconds, increment_seconds",
+        "settings, scoring, tie_breaks, teams, move_seconds, budget_seconds, increment_seconds, openings",
     ),
     "true for an int": (
         CONTEST + "seed = true\n" + HOP,

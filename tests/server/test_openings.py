@@ -158,7 +158,9 @@ def test_a_book_without_its_record_is_found(contest: Contest) -> None:
     with pytest.raises(RecordError, match="expected the book of the settings"):
         tournament_of(contest).pairings({key: value for key, value in fields.items() if key != "matches"})
     del fields["matches"][0]["opening"]
-    assert pairings_in(fields)[0][1].opening == ()  # type: ignore[union-attr]
+    match = pairings_in(fields)[0][1]
+    assert match is not None
+    assert match.opening == ()
 
 
 @pytest.mark.parametrize(

@@ -266,17 +266,22 @@ class Contest(Struct, frozen=True, dict=True):
         """The events in the order of contest.toml.
 
         Raises:
-            ConfigError: a book of openings cannot be used; `load_contest` has found that there is none such.
+            BookError: a book of openings cannot be used; `load_contest` has found that there is none such.
         """
-        return tuple(self._event(number, table) for number, table in enumerate(self.file.event, start=1))
+        return tuple(map(self._event, range(1, len(self.file.event) + 1)))
 
-    def _event(self, number: int, table: EventTable) -> ContestEvent:
-        seed = self.file.contest.seed
-        try:
-            return event_of(number, table, seed, self.teams, self.house_bots, self.folder)
-        except BookError as error:
-            place = ("event", number - 1, "openings")
-            raise config_error(contest_path(self.folder), [(place, table.openings, f"a book: {error}")]) from error
+    def _event(self, number: int) -> ContestEvent:
+        table, seed = self.file.event[number - 1], self.file.contest.seed
+        return event_of(number, table, seed, self.teams, self.house_bots, self.folder)
+
+    def check_books(self) -> Iterator[SettingError]:
+        """Yield what is wrong with the books of openings."""
+        for index, table in enumerate(self.file.event):
+            try:
+                if table.openings is not None:
+                    self._event(index + 1)
+            except BookError as error:
+                yield ("event", index, "openings"), table.openings, f"a book: {error}"
 
     def event(self, number: int) -> ContestEvent:
         """Return the event with this number, from 1."""
@@ -392,8 +397,8 @@ def load_contest(folder: Path) -> Contest:
     house = [house_team(number, bot) for number, bot in house_bots(file).items()]
     _check_apart(folder, teams, house)
     contest = Contest(folder, file, {team.id: team for team in (*teams, *house)})
-    if any(table.openings is not None for table in file.event):
-        _ = contest.events  # reads the books
+    if errors := list(contest.check_books()):
+        raise config_error(contest_path(folder), errors)
     return contest
 
 

@@ -21,7 +21,6 @@ from msgspec.structs import asdict, replace
 
 from getstep_server.config.contest import Contest, ContestFile, Team, contest_path, teams_path
 from getstep_server.config.event import ContestEvent
-from getstep_server.errors import ConfigError
 from getstep_server.json_text import encode
 from getstep_server.limits import MAX_TEAMS, SETTINGS_SHOWN
 from getstep_server.records.decision import Decision
@@ -268,11 +267,8 @@ def contest_on_record(files: Contest, fields: Mapping[str, Any]) -> Contest:
         notes=now.notes,
     )
     contest = replace(files, file=file, teams=teams)  # names of former teams are noted for both
-    try:
-        if any(table.openings is not None for table in file.event):
-            _ = contest.events  # reads the books
-    except ConfigError as error:
-        raise RecordError(f"openings that no contest can have: {error!s:.300}") from error
+    for _place, _value, expected in contest.check_books():
+        raise RecordError(f"openings that no contest can have, expected {expected:.300}")
     return contest
 
 
