@@ -22,11 +22,12 @@ from getstep_server.errors import ConfigError
 from getstep_server.play.judge import start_message
 from getstep_server.programs.adding import opening_objection
 from getstep_server.records.pairings import pairings_in
-from getstep_server.records.record import RecordError
+from getstep_server.records.record import RecordError, parse
 from getstep_server.reports.replays import match_replays
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import VerifyError, verify
+from getstep_server.web.own_games import own_turns
 from tests.support.contests import make_contest
 from tests.support.played_contests import Scene, clumsy, play_scenes
 from tests.support.random_results import make_up
@@ -201,3 +202,15 @@ def test_no_opening_comes_twice_before_all_were_drawn(contest: Contest) -> None:
     assert len(set(map(repr, first))) == count
     assert sorted(map(repr, first)) == sorted(map(repr, second))
     assert first != second
+
+
+def test_a_link_to_a_move_counts_the_opening(contest: Contest) -> None:
+    with Store(contest.database) as store:
+        (record,) = store.records(1)
+        (replay,) = match_replays(store, 1, None)
+    game = parse(record.line)
+    for player in (0, 1):
+        for ms, number in own_turns(game, player).slowest:
+            turn = replay.turns[number - 1]
+            assert (turn.player, turn.given) == (player, "")
+            assert turn.seconds == pytest.approx(ms / 1000)

@@ -146,6 +146,7 @@ def analyse(
         seconds=seconds,
         on_move=on_move,
         seed=seed,
+        only={place for place, turn in enumerate(turns, 1) if turn.given != "opening"},  # nobody has chosen those
         clock=clock,
     )
     return Analysis(played, played.game, [replace(move, number=numbers[move.number - 1]) for move in judged])

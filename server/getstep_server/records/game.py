@@ -146,6 +146,13 @@ def opening_in(head: GameHeader) -> tuple[Any, ...]:
     return () if isinstance(head.opening, UnsetType) else tuple(head.opening)
 
 
+def opening_turns_of(head: Mapping[str, Any]) -> int:
+    """Return the number of turns of the opening, passes included. A replay counts them before the others."""
+    if not head.get("opening") or head["game"] not in GAMES:
+        return 0
+    return match_state_of(head).move_number - 1
+
+
 def validate_form(fields: Mapping[str, Any]) -> GameRecord:
     """Return a record of a game with validated fields; the game may be one that is not installed.
 

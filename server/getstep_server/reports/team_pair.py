@@ -153,7 +153,8 @@ def _games(store: Store, matches: Iterable[Match], last: int | None, seen: Seen)
                 for player, entry in enumerate(fields["teams"])
             }
             kind = (fields["game"], fields["options"], match.first)
-            yield _Game(match.number, kind, list(map(_turn, turns)), tags)
+            opening = [repr(move) for move in fields.get("opening", ())]  # replays count it, too
+            yield _Game(match.number, kind, [*opening, *map(_turn, turns)], tags)
 
 
 def _turn(fields: Mapping[str, Any]) -> str:

@@ -108,7 +108,8 @@ class Analyses:
         if (refused := self._refusal(team)) is not None:
             return refused
         turns = [(turn.player, turn.kind, turn.move if turn.kind == "move" else None) for turn in game.turns]
-        task = Task(game=game.rules, options=dict(game.options), turns=turns, seconds=SECONDS)
+        opening = sum(turn.given == "opening" for turn in game.turns)
+        task = Task(game=game.rules, options=dict(game.options), turns=turns, seconds=SECONDS, opening=opening)
         asked = self._latest[team] = AskedAnalysis(team, number, path, task)
         self._begun[team].append(trio.current_time())
         self._jobs.put(asked)

@@ -29,6 +29,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, int]
     turns: list[tuple[Player, TurnKind, Any]]
     seconds: float
+    opening: int = 0
+    """The first turns, which are of the opening."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +56,10 @@ def main() -> None:
             _write(Status(done=done, of=of))
             due = time.monotonic() + PROGRESS_SECONDS
 
-    turns = [ReplayTurn(player, kind, move) for player, kind, move in task.turns]
+    turns = [
+        ReplayTurn(player, kind, move, given="opening" if place < task.opening else "")
+        for place, (player, kind, move) in enumerate(task.turns)
+    ]
     control = TimeControl("move", 0.0)  # the search does not look at the clocks
     played = Replay(GAMES[task.game], task.game, ("", ""), turns, control, task.options)
     # Of this process, whatever other programs do: a busy computer makes it slower, and not worse.

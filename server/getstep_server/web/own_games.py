@@ -31,7 +31,7 @@ from getstep_server.api.visibility import VisibleGame
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_OWN_CACHE, OWN_MATCHES, OWN_PENALTIES, OWN_PENALTIES_OF_A_MATCH
 from getstep_server.programs.store import ProgramStore
-from getstep_server.records.game import match_state_of, validate_game
+from getstep_server.records.game import match_state_of, opening_turns_of, validate_game
 from getstep_server.records.match import Match
 from getstep_server.records.record import RecordError, parse
 from getstep_server.records.result import PLAYERS
@@ -98,10 +98,10 @@ def own_turns(game: Mapping[str, Any], player: int) -> OwnTurns:
         game: the fields of a game's record, or what the journal has of it.
         player: 0 or 1.
     """
-    turns = game["turns"]
+    turns, before = game["turns"], opening_turns_of(game)  # links to moves count the opening, too
     own = [(number, turn) for number, turn in enumerate(turns, start=1) if turn["player"] == player]
     answered = [
-        (float(turn["ms"]), number)
+        (float(turn["ms"]), before + number)
         for number, turn in own
         if "ms" in turn and turn.get("fault") not in UNANSWERED and turn.get("end") not in (*EndCode,)
     ]
@@ -134,7 +134,7 @@ def _penalties(game: Mapping[str, Any], player: int, kinds: Sequence[Sequence[in
     """Return the latest turn of each kind, with the board before it; a kind has the turns of equal penalties."""
     found: list[Mapping[str, Any]] = []
     rules = GAMES.get(game["game"])
-    boards = dict(_boards(game, rules, {numbers[0] for numbers in kinds}))
+    boards, before = dict(_boards(game, rules, {numbers[0] for numbers in kinds})), opening_turns_of(game)
     for numbers in kinds:
         number = numbers[0]
         turn, board = game["turns"][number - 1], boards.get(number)
@@ -143,7 +143,7 @@ def _penalties(game: Mapping[str, Any], player: int, kinds: Sequence[Sequence[in
             {
                 "match": game["match"],
                 "attempt": game["attempt"],
-                "turn": number,
+                "turn": before + number,
                 "game": game["game"],
                 "role": rules.players[player] if rules is not None else "",
                 "opponent": game["teams"][1 - player]["name"],
