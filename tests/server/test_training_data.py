@@ -40,8 +40,11 @@ def expected_rows(game: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a record, from the environment: another way than the batch."""
     env = GetstepEnv(game["game"], None, **game["options"])
     env.reset()
+    opening = game.get("opening", [])
     numbers = actions_of(GAMES[game["game"]], len(env._state.board()))
     teams = [team["id"] for team in game["teams"]]
+    for action in (action for move in opening for action in numbers.numbers(move)):
+        env.step(action)
     for number, turn in enumerate(game["turns"], start=1):
         if "pass" in turn:
             continue
@@ -99,12 +102,15 @@ def contests(tmp_path_factory: pytest.TempPathFactory, hop_contest: Contest) -> 
     others = [game for game in GAMES if game != "hop"]
     made = {game: play_scenes(folder / game, game, lambda _: [Scene(1), Scene(2)]) for game in others}
     made["faulty"] = play_scenes(folder / "faulty", "pseudo_tonga", lambda _: [Scene(1, clumsy), Scene(2, silent)])
+    openings = {f"{game} with openings": game for game in GAMES}
+    for name, game in openings.items():
+        made[name] = play_scenes(folder / name, game, lambda _: [Scene(1), Scene(2)], openings=4)
     made["stalling"] = play_scenes(folder / "stalling", "hop", scenes_of_stalling, teams=4)
     return {**made, "hop": hop_contest}
 
 
 @pytest.mark.parametrize("form", ["parquet", "npz"])
-@pytest.mark.parametrize("game", [*GAMES, "faulty", "stalling"])
+@pytest.mark.parametrize("game", [*GAMES, "faulty", "stalling", *(f"{game} with openings" for game in GAMES)])
 def test_each_row_is_what_the_environment_shows(
     game: str, form: Any, contests: dict[str, Contest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

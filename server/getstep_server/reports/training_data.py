@@ -57,6 +57,7 @@ class _Game(msgspec.Struct):
     winner: Who | None
     reason: str
     turns: list[_Turn]
+    opening: list[Any] = []
 
 
 _decode = msgspec.json.Decoder(_Game).decode
@@ -117,6 +118,8 @@ def _read(stored: StoredRecord) -> _Game:
 
 
 def _turns(game: _Game) -> Iterator[RecordedTurn]:
+    for move in game.opening:
+        yield RecordedTurn(0, 0, move, "", False, False, _NAN, _NAN)  # the host's: played, and without a row
     for number, turn in enumerate(game.turns, start=1):
         if turn.pass_:
             continue
