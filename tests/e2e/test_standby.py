@@ -32,6 +32,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes
 FIRST, SECOND = "127.0.0.1", "127.0.0.2"
 TEAMS = 4
 
+LOOK_SECONDS = 0.2
+"""How often `Announcing` looks whether it is to end."""
+
 
 class Hosts:
     """Two hosts at different addresses of this machine, and bots that find both."""
@@ -143,7 +146,7 @@ class Announcing:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self.place = "{}:{}".format(*self._socket.getsockname())
-        self._socket.settimeout(0.2)
+        self._socket.settimeout(LOOK_SECONDS)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run)
         self._thread.start()

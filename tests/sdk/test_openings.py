@@ -14,20 +14,8 @@ from getstep._errors import SetupError
 from getstep.conventions import CONVENTIONS, Output, Question
 from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Plan, entrant, run
-from getstep.openings import (
-    BALANCED,
-    BookError,
-    Making,
-    book_of,
-    book_text,
-    find_book,
-    make_book,
-    mirrored,
-    random_lines,
-    read_book,
-    searched,
-    state_after,
-)
+from getstep.openings import BALANCED, BookError, book_of, book_text, find_book, read_book, state_after
+from getstep.openings.making import Making, make_book, mirrored, random_lines, searched
 from getstep.turn import Turn
 from getstep_engines import GAMES
 

@@ -27,6 +27,7 @@ EVENTS: dict[str, dict[str, Any]] = {
     "ladder": LADDER,
     "ladder of linkage": {**LADDER, "settings": {**LADDER["settings"], "games": 4, "missed_limit": "round"}},
     "match": {"game": "hop", "format": "match", "settings": {"pairs": 3, "at_once": 2}},
+    "best": {"game": "hop", "format": "best", "settings": {"pairs": 2}},
     "arena": {"game": "hop", "format": "arena", "settings": {"matches": 6}},
 }
 

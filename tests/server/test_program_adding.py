@@ -113,7 +113,7 @@ def test_without_a_sandbox_programs_run_only_if_the_host_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "TRIAL_SECOND_SECONDS", 0)
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _, path=None: None)
     with pytest.raises(ConfigError, match=r'bubblewrap.*sandbox = "none"'):
         add(contest_of(tmp_path, "longest_path"), "bot.py", PROGRAMS["prodrive"])
     contest = contest_of(tmp_path, "longest_path", sandbox="none")
@@ -470,7 +470,7 @@ def test_a_build_reads_nothing_of_the_host(tmp_path: Path) -> None:
 
 
 def test_a_missing_compiler_is_named_for_the_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _, path=None: None)
     with pytest.raises(ConfigError, match=r"C\+\+ needs g\+\+ \(apt install g\+\+\)"):
         add(contest_of(tmp_path, "linkage"), "bot.cpp", "int main() { }")
 

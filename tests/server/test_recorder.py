@@ -39,6 +39,7 @@ from getstep_server.tournament.combined import Tables
 from getstep_server.tournament.tournament import Tournament
 from tests.support.contests import make_contest
 from tests.support.director import SMALL, MemoryStore
+from tests.support.patience import PATIENCE_SECONDS
 
 
 class Desk:
@@ -416,7 +417,7 @@ async def test_a_result_that_waits_for_a_standby_host_does_not_hold_up_the_end(t
     store = MemoryStore()
     desk = strict_desk(tmp_path, store)
     await desk.begin()
-    with trio.fail_after(60):
+    with trio.fail_after(PATIENCE_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(desk.recorder.gate.run)
             nursery.start_soon(desk.save_all, *desk.issued)

@@ -7,7 +7,7 @@ clocks.
 An opening is a list of moves from the start of the game. So all that a position has beside its board is right after
 it, and a program that keeps its own position can be told the moves.
 
-`_book` reads and draws, `_making` makes a book: it plays at random, and throws out what a search calls decided.
+`_book` reads and draws, `making` makes a book: it plays at random, and throws out what a search calls decided.
 """
 
 from ._book import (
@@ -24,7 +24,6 @@ from ._book import (
     read_book,
     state_after,
 )
-from ._making import Making, make_book, mirrored, random_lines, searched
 from ._moves import BookError, Opening
 
 __all__ = [
@@ -33,7 +32,6 @@ __all__ = [
     "MAX_PLIES",
     "Book",
     "BookError",
-    "Making",
     "Opening",
     "book_of",
     "book_setting",
@@ -41,10 +39,6 @@ __all__ = [
     "check_setting",
     "drawn",
     "find_book",
-    "make_book",
-    "mirrored",
-    "random_lines",
     "read_book",
-    "searched",
     "state_after",
 ]

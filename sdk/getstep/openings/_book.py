@@ -1,19 +1,19 @@
-"""Books of openings: read, check, and draw from them."""
+"""Books of openings: read, check, and draw from them.
+
+Each command of the host loads this module, and few contests have openings: what only a book needs is imported where
+it is needed.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from getstep.wire import MAX_OPENING
 from getstep_engines import Game, IllegalMove, State
 
-from ._making import random_lines
 from ._moves import BookError, Opening, plain_move
 
 BALANCED = "balanced"
@@ -37,8 +37,7 @@ RANDOM_LINES = 500
 _FOLDER = Path(__file__).with_name("balanced")
 
 
-@dataclass(frozen=True)
-class Book:
+class Book(NamedTuple):
     """Openings of one game with certain options, none twice. ``name`` says where they come from."""
 
     name: str
@@ -76,6 +75,8 @@ def book_of(name: str, lines: object, game: Game, options: Mapping[str, int]) ->
     Raises:
         BookError: it is no book of this game.
     """
+    import json
+
     if not isinstance(lines, (list, tuple)) or not 1 <= len(lines) <= MAX_LINES:
         raise BookError(f"expected a list of 1 to {MAX_LINES} openings")
     seen: set[str] = set()
@@ -142,6 +143,8 @@ def find_book(setting: int | str, game: Game, options: Mapping[str, int], seed: 
     """
     check_setting(setting)
     if isinstance(setting, int):
+        from .making import random_lines
+
         lines = random_lines(game, options, setting, seed, RANDOM_LINES)
         return Book(f"{setting} random move{'s' if setting > 1 else ''}", tuple(lines))
     return book_named(game, options) if setting == BALANCED else read_book(folder / setting, game, options)
@@ -159,6 +162,8 @@ def read_book(path: Path, game: Game, options: Mapping[str, int], name: str | No
     Raises:
         BookError: the file cannot be read, or is no book of this game with these options.
     """
+    import json
+
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BOOK_BYTES + 1)
@@ -183,6 +188,8 @@ def read_book(path: Path, game: Game, options: Mapping[str, int], name: str | No
 
 def book_text(game: Game, options: Mapping[str, int], lines: Sequence[Opening], facts: Mapping[str, Any]) -> str:
     """Return a book's file: JSON, with an opening on each line. ``facts`` say how it was made."""
+    import json
+
     head = {"game": game.name, "options": _complete(game, options), "made": dict(facts)}
     openings = ",\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
     return f'{json.dumps(head)[:-1]}, "openings": [\n{openings}\n]}}\n'
@@ -200,6 +207,8 @@ def drawn(book: Book, seed: str, number: int) -> Opening:
 
 @lru_cache(maxsize=16)
 def _order(seed: str, count: int) -> tuple[int, ...]:
+    from random import Random
+
     chance = Random(f"openings {seed}").random  # the one method that is the same in later versions of Python
     return tuple(sorted(range(count), key=lambda _: chance()))
 

@@ -6,15 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from getstep.openings import (
-    MAX_LINES,
-    MAX_PLIES,
-    Making,
-    Opening,
-    book_text,
-    make_book,
-    searched,
-)
+from getstep.openings import MAX_LINES, MAX_PLIES, Opening, book_text
+from getstep.openings.making import Making, make_book, searched
 from getstep_server.config.event import installed_game
 from getstep_server.errors import UsageError
 from getstep_server.text import pluralize

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from getstep.openings import BookError
 from getstep.wire import MAX_NAME
-from getstep_server.addresses import web_address
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.formats import FORMATS
 from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
@@ -302,6 +301,8 @@ class Contest(Struct, frozen=True, dict=True):
         server = self.file.server
         if server.page_address is not None:
             return f"{server.page_address}/"
+        from getstep_server.addresses import web_address  # here: a table needs no sockets, whose module takes 3 ms
+
         return web_address(host, port, "http" if server.tls_key is None else "https")
 
     @property
