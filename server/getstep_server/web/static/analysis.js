@@ -17,10 +17,10 @@ export function analysisCell(match) {
 
 function draw(match, cell) {
   const { latest, ready, left } = state;
-  const mine = latest && latest.match === match ? latest : null;
+  const mine = latest?.match === match ? latest : null;
   if (ready.includes(match)) return fill(cell, h("a", { href: `/own/analysis/${match}` }, "analysis"));
-  if (mine && mine.state === "waiting") return fill(cell, mine.before ? `waits, ${mine.before} before it` : "waits");
-  if (mine && mine.state === "working") return fill(cell, mine.of ? `position ${mine.done + 1} of ${mine.of}` : "begins");
+  if (mine?.state === "waiting") return fill(cell, mine.before ? `waits, ${mine.before} before it` : "waits");
+  if (mine?.state === "working") return fill(cell, mine.of ? `position ${mine.done + 1} of ${mine.of}` : "begins");
   const busy = latest && (latest.state === "waiting" || latest.state === "working");
   const title = busy ? "Your team's last analysis is not done yet." : `${plural(left, "analysis", "analyses")} left in 24 hours.`;
   const button = h("button", { type: "button", title, onclick: () => ask(match) }, mine ? "analyse again" : "analyse");

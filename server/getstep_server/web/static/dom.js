@@ -34,7 +34,7 @@ export function sayOffline(text = NO_CONNECTION + BACK) {
 export async function load(address) {
   if (document.hidden) return null;
   const answer = await fetch(address).catch(() => null); // the script of the page says that there is no connection
-  return answer && answer.ok ? answer.json() : null;
+  return answer?.ok ? answer.json() : null;
 }
 
 /** Send a form or a file; return whether the server has taken it. If not, show why in the element `problem`. */

@@ -18,7 +18,7 @@ export function follow(address, take, say = sayOffline) {
     source.onerror = () => {
       say(seen ? `${NO_CONNECTION}. This is the state of ${new Date(seen).toLocaleTimeString()}${BACK}` : undefined);
       // A browser gives up after an answer that is no event stream, such as "too many spectators".
-      if (source && source.readyState === EventSource.CLOSED) {
+      if (source?.readyState === EventSource.CLOSED) {
         source = null;
         setTimeout(connect, 5000 + 5000 * Math.random());
       }

@@ -135,7 +135,7 @@ class RunningReplay {
 function list(element, moves) {
   const atEnd = !element.childElementCount || element.scrollTop + element.clientHeight >= element.scrollHeight - 8;
   const last = Number(element.lastChild?.dataset.n || 0);
-  if (!moves.length || moves[moves.length - 1].n < last) element.replaceChildren();
+  if (!moves.length || moves.at(-1).n < last) element.replaceChildren();
   const known = Number(element.lastChild?.dataset.n || 0);
   element.append(...moves.filter((move) => move.n > known).map(row));
   if (atEnd) element.scrollTop = element.scrollHeight;

@@ -107,7 +107,7 @@ function distribution(counts, edges) {
   const used = counts.map((count, place) => (count ? place : -1)).filter((place) => place >= 0);
   if (!used.length) return null;
   const most = Math.max(...counts);
-  const rows = counts.slice(used[0], used[used.length - 1] + 1).map((count, n) => {
+  const rows = counts.slice(used[0], used.at(-1) + 1).map((count, n) => {
     const place = n + used[0];
     const label = place < edges.length ? `up to ${edge(edges[place])}` : "longer";
     const bar = h("span", { class: "times-bar", "aria-hidden": "true" });

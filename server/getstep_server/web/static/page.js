@@ -31,7 +31,7 @@ function take(parts) {
 
 /** Let the clocks run. */
 function tick() {
-  if (view && view.tick) view.tick(Date.now() + state.ahead);
+  view?.tick?.(Date.now() + state.ahead);
 }
 
 setInterval(tick, 200);

@@ -181,7 +181,7 @@ function clicked(row, column) {
     at("why").textContent = state.result ? "The game is over." : "It is not your turn now.";
     return;
   }
-  const last = picked[picked.length - 1];
+  const last = picked.at(-1);
   if (can.complete && Array.isArray(last) && same(last, [row, column])) pick(null);
   else pick([row, column]);
 }
@@ -221,7 +221,7 @@ function keep(parts, found) {
 
 async function play() {
   const answer = await send("move", { picked: JSON.stringify(picked) });
-  if (answer && answer.problem) at("why").textContent = answer.problem;
+  if (answer?.problem) at("why").textContent = answer.problem;
 }
 
 function takeBack() {

@@ -24,7 +24,7 @@ function show({ open, most_bytes: bytes, latest, versions }) {
   most = bytes;
   view.hidden = !open && !versions.rows.length;
   form.hidden = !open;
-  button.disabled = Boolean(latest && latest.busy);
+  button.disabled = Boolean(latest?.busy);
   fill(status, latest ? result(latest) : null);
   fill(list, versions.rows.length ? table(versions, "Versions of your program") : h("p", { class: "note" }, "The host runs no program of your team."));
   return button.disabled;

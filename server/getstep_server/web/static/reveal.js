@@ -42,14 +42,14 @@ export function create(root, state) {
     if (!steerable()) return;
     const body = new URLSearchParams({ key, what, seen: state.reveal.step });
     const answer = await fetch("/reveal/step", { method: "POST", body }).catch(() => null);
-    if (answer && answer.status === 403) {
+    if (answer?.status === 403) {
       sessionStorage.removeItem("reveal");
       key = null;
       show();
     }
     const failed = !answer || !(answer.ok || answer.status === 409);
     problem.hidden = !failed;
-    problem.textContent = !failed ? "" : answer && answer.status === 403 ? "Only the host can do this: open the address in the host's terminal." : "The server did not answer; try again.";
+    problem.textContent = !failed ? "" : answer?.status === 403 ? "Only the host can do this: open the address in the host's terminal." : "The server did not answer; try again.";
   }
 
   document.addEventListener("keydown", (event) => {
