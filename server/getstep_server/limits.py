@@ -162,6 +162,15 @@ that event. The server then needs 600 MB of memory and 15 s to start.
 MAX_SEATS = 16
 """The number of seats of one team: a good machine has that many cores, and 16 such teams fit behind one address."""
 
+MAX_INVITATIONS = 512
+"""The invitations that a contest keeps, and that may be open at the same time. One may be good for all teams."""
+
+MAX_INVITATIONS_FILE_BYTES = 1 << 20
+"""The size of their file. An invitation takes 300 bytes, and 12 for each team that has used it."""
+
+MAX_INVITATION_DAYS = 366
+"""The days after which an invitation ends at the latest: the links of a course are made for one year."""
+
 MAX_EVENTS = 256
 """The number of events in a contest. A class tournament has five. A benchmark has one for each pair of bots."""
 
@@ -392,6 +401,13 @@ PERSON_AWAY_SECONDS = 120.0
 
 A reload takes a second, and a phone that was locked for a call comes back. A browser that was closed does not.
 """
+
+SIGN_UPS_PER_ADDRESS = 40
+SIGN_UP_SECONDS = 3600.0
+"""The teams that sign up by links from one address in a sliding window: a class behind one NAT, each on its own."""
+
+SIGN_UPS_KEPT = 256
+"""The latest teams that have signed up whose browser gets its answer again, if it was lost on the way."""
 
 TEAM_SESSIONS = 8
 """The browsers that are logged in to the area of one team. The oldest is logged out by one more."""

@@ -8,6 +8,7 @@ and a valid login never waits.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Hashable
 
 import trio
 
@@ -57,3 +58,32 @@ class LoginLimiter:
             return False
         recent.append(now)
         return True
+
+
+class Quota:
+    """Counts what each of many has done in a sliding window, in a bounded amount of memory.
+
+    Args:
+        most: how often each may do it.
+        seconds: the length of the window.
+    """
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._times: dict[Hashable, deque[float]] = {}  # who has been quiet for longest comes first
+
+    def seconds_left(self, who: Hashable) -> float:
+        """Return the seconds until it is possible once more; 0 if it is possible now."""
+        times = self._times.get(who)
+        if times is None or len(times) < self._most:
+            return 0.0
+        return max(0.0, times[-self._most] + self._seconds - trio.current_time())
+
+    def count(self, who: Hashable) -> None:
+        """Count that it was done now."""
+        times = self._times.pop(who, None) or deque(maxlen=self._most)
+        times.append(trio.current_time())
+        while len(self._times) >= MAX_ADDRESSES_KEPT:
+            del self._times[next(iter(self._times))]
+        self._times[who] = times

@@ -70,6 +70,7 @@ _ORDER = "tests/server/test_cluster_order.py::"
 _WORKER = "tests/server/test_cluster_worker.py::"
 _CLUSTER = "tests/server/test_cluster.py::"
 
+_INVITED = "tests/server/test_invitations.py::"
 _STANDBY = "tests/server/test_standby.py::"
 
 REMOVED: dict[str, tuple[str, ...]] = {
@@ -77,6 +78,12 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "MAX_STANDBY_FRAME_BYTES": ("10**9", f"{_STANDBY}test_a_frame_that_claims_too_much_is_refused_by_its_head"),
     "MAX_STANDBYS": ("10**6", f"{_STANDBY}test_few_copies_are_kept_at_the_same_time"),
     "STANDBY_BODY_BYTES": ("10**9", f"{_STANDBY}test_what_a_copy_has_is_bounded"),
+    "MAX_INVITATIONS": ("10**6", f"{_INVITED}test_a_contest_keeps_so_many_invitations"),
+    "MAX_INVITATIONS_FILE_BYTES": ("10**9", f"{_INVITED}test_the_file_of_invitations_has_a_bounded_size"),
+    "MAX_INVITATION_DAYS": ("10**9", f"{_INVITED}test_what_cannot_be_is_refused"),
+    "SIGN_UPS_PER_ADDRESS": ("10**6", f"{_INVITED}test_so_many_teams_of_one_address_sign_up"),
+    "SIGN_UP_SECONDS": ("0", f"{_INVITED}test_so_many_teams_of_one_address_sign_up"),
+    "SIGN_UPS_KEPT": ("10**6", f"{_INVITED}test_so_many_answers_are_kept"),
     "MAX_CLIENT_FRAME": ("10**6", f"{_BOUND}[a client's frame]"),
     "MAX_LOGIN_FRAME": ("10**6", f"{_BOUND}[a frame before the login]"),
     "MAX_SERVER_FRAME": ("10**6", f"{_WIRE}test_a_servers_frame_is_refused_by_its_header"),

@@ -762,6 +762,13 @@ class HostTeamToken(Answer, frozen=True, kw_only=True):
     token: str
 
 
+class HostLink(Answer, frozen=True, kw_only=True):
+    """A new link by which teams sign up: the number of the invitation, and the path on this page."""
+
+    invitation: int
+    path: str
+
+
 class HostMatch(MatchAnswer, frozen=True, kw_only=True):
     """A running match: when it began, its turns, both times used, why it is paused; ``own_pause``: on its own."""
 

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import fields, replace
 
 from getstep_server.addresses import doubtful_address
 from getstep_server.config.class_list import NewTeam, read_roster
-from getstep_server.config.contest import teams_path
+from getstep_server.config.contest import load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
+from getstep_server.config.invitations import invitations
 from getstep_server.config.names import team_named
 from getstep_server.decisions.making import Made
-from getstep_server.decisions.requests import AddTeams, ChangeSeats, NewToken, RenameTeam, Request
+from getstep_server.decisions.requests import (
+    INVITATION_DAYS,
+    AddTeams,
+    ChangeSeats,
+    Invite,
+    NewToken,
+    RenameTeam,
+    Request,
+    Revoke,
+)
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import MAX_SEATS
-from getstep_server.reports.slips import PAPERS, address_to_type, as_html, as_text
+from getstep_server.reports.slips import PAPERS, address_to_type, as_html, as_text, page_address_to_type
 from getstep_server.reports.text_table import Column, TextTable
 from getstep_server.storage.lock import server_of
-from getstep_server.text import pluralize, shell_command
+from getstep_server.text import local_minute, pluralize, shell_command
+from getstep_server.web.sign_up import join_path
 
 from ._parser import EXIT_OK, add_command, folder_argument, help_by_default
 from ._shared import contest_with_teams, print_table
@@ -51,6 +64,32 @@ may use the classic wire. The tokens are shown only with --tokens.
 
 example:
   getstep-server teams list autumn
+"""
+_INVITE = f"""\
+{Invite.text}
+The host's live page serves the links. Everybody who has a link can use it, so
+send it to those who shall take part only. In a contest that has begun, new
+links and their ends are on record, and each team that signs up is, too, with
+the number of its link.
+
+examples:
+  getstep-server teams invite autumn --uses 40 --until "2030-12-01 18:00"
+  getstep-server teams invite autumn --count 20
+
+exit codes: 0 printed, 2 wrong usage, or the contest cannot be read or written
+"""
+_INVITATIONS = """\
+List the links by which teams sign up: who has made each, until when it is good,
+and the teams that have used it. A link itself is shown only when it is made.
+
+example:
+  getstep-server teams invitations autumn
+"""
+_REVOKE = f"""\
+{Revoke.text}
+examples:
+  getstep-server teams revoke autumn
+  getstep-server teams revoke autumn 3 4
 """
 _SLIPS = """\
 Write slips.html into the contest's folder, for the printer. A slip is one page
@@ -127,6 +166,25 @@ def add_teams_actions(teams: argparse.ArgumentParser) -> None:
     listing.add_argument("--tokens", action="store_true", help="also show the secret tokens")
     listing.set_defaults(command=_teams_list)
 
+    invite = add_command(actions, "invite", Invite.summary, _INVITE)
+    folder_argument(invite)
+    invite.add_argument("--count", type=int, default=1, metavar="N", help="the number of links (default: 1)")
+    invite.add_argument("--uses", type=int, default=1, metavar="N", help="teams that may use each (default: 1)")
+    invite.add_argument("--until", metavar="TIME", help=f"its end, local time (default: in {INVITATION_DAYS} days)")
+    invite.add_argument("--host", help="the address of this machine in the links (default: the one on the LAN)")
+    add_ruling_options(invite, _default_reason(Invite))
+    invite.set_defaults(command=_teams_invite)
+
+    invited = add_command(actions, "invitations", "list links by which teams sign up", _INVITATIONS)
+    folder_argument(invited)
+    invited.set_defaults(command=_teams_invitations)
+
+    revoke = add_command(actions, "revoke", Revoke.summary, _REVOKE)
+    folder_argument(revoke)
+    revoke.add_argument("invitations", nargs="*", type=int, metavar="NUMBER", help="of a link (default: all)")
+    add_ruling_options(revoke, _default_reason(Revoke))
+    revoke.set_defaults(command=_teams_revoke)
+
     slips = add_command(
         actions,
         "slips",
@@ -186,6 +244,54 @@ def _say_when_it_holds(made: Made) -> None:
     """Say that a server which runs takes up the change."""
     if server_of(made.after.contest.folder) is not None:
         print("The server that runs this contest applies it within two seconds.")
+
+
+def _teams_invite(args: argparse.Namespace) -> int:
+    contest = load_contest(args.contest)
+    host = args.host or address_to_type(contest)
+    page = page_address_to_type(contest, host).rstrip("/") or "(the address of the live page)"
+    labels = {name: f"--{name}" for name in ("count", "uses", "until")}
+    request = Invite(count=args.count, uses=args.uses, until=args.until, by=args.by, why=args.why)
+
+    def told(made: Made) -> None:
+        for key in made.keys.values():
+            print(f"{page}{join_path(key)}")
+        note = "The live page must be running. The links are not shown again; to end them:"
+        print(note, file=sys.stderr)  # the standard output has the links alone
+        print(f"  {shell_command('teams', 'revoke', args.contest)}", file=sys.stderr)
+
+    return decide(args, request, labels, told=told)
+
+
+def _teams_revoke(args: argparse.Namespace) -> int:
+    request = Revoke(invitations=tuple(args.invitations), by=args.by, why=args.why)
+
+    def told(made: Made) -> None:
+        if not made.begun:  # otherwise it was said that this is on record
+            print(made.preview.summary("Done"))
+
+    return decide(args, request, {"invitations": "NUMBER"}, told=told)
+
+
+def _teams_invitations(args: argparse.Namespace) -> int:
+    found, now = invitations(load_contest(args.contest).folder), time.time()
+    if not found:
+        print(f"No links yet. Make one with: {shell_command('teams', 'invite', args.contest)}")
+        return EXIT_OK
+    columns = [
+        Column("link", [str(one.number) for one in found]),
+        Column("teams", [f"{len(one.teams)} of {one.uses}" for one in found]),
+        Column("until", [local_minute(one.until) for one in found], justify="left"),
+        Column("state", [one.closed(now) or "open" for one in found], justify="left"),
+        Column("by", [one.by for one in found], names=True, justify="left"),
+        Column("used by", [_first(one.teams) for one in found], justify="left"),
+    ]
+    print_table(TextTable(columns))
+    return EXIT_OK
+
+
+def _first(teams: Sequence[int], most: int = 8) -> str:
+    return ", ".join(map(str, teams[:most])) + (" …" if len(teams) > most else "")
 
 
 def _teams_list(args: argparse.Namespace) -> int:

@@ -209,3 +209,12 @@ def _message(path: Path, text: str, location: Location, what: str) -> str:
     line = line_of(text, location)
     name = escape_control_chars(".".join(str(part) for part in location if isinstance(part, str)))
     return f"{path}:{line}: {name}{what}" if line else f"{path}: {name}{what}"
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Return what changes with each change of a file that people or commands write; (0, 0) if it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)  # an editor may be replacing it
+    return status.st_mtime_ns, status.st_ino

@@ -11,7 +11,7 @@ All functions here block: a page calls them in a thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import trio
 from msgspec import Struct
 
 from getstep_server.config.contest import Contest, Team, load_contest
+from getstep_server.config.invitations import invitations_written
 from getstep_server.config.roster import roster_locked, teams_written
 from getstep_server.errors import UsageError
 from getstep_server.records.decision import (
@@ -60,12 +61,14 @@ class StateChanged(UsageError):  # noqa: N818 - nothing is wrong
 class Made(Struct, frozen=True):
     """Decisions that are on record, or would be: the tournament after them, and what they change.
 
-    ``teams`` are those that teams.toml has anew, with their tokens. ``begun`` is False if nothing is on record yet.
+    ``teams`` are those that teams.toml has anew, with their tokens. ``keys`` are those of new invitations, by their
+    numbers. ``begun`` is False if nothing is on record yet.
     """
 
     after: Tournament
     preview: Preview
     teams: Sequence[Team] = ()
+    keys: Mapping[int, str] = {}
     begun: bool = True
 
 
@@ -83,7 +86,7 @@ def preview(folder: Path, request: Request, labels: Mapping[str, str] | None = N
     """
     contest = load_contest(folder)
     if not _has_begun(contest, request):
-        return _before_the_start(contest, request, labels)
+        return _before_the_start(contest, request.ruling(State(contest, Tournament(contest), labels or {})))
     with Store(contest.database, reading=True) as store:
         before, after = load_tournament(contest, store), load_tournament(contest, store)
         ruling = _ruling(contest, before, request, labels)
@@ -113,10 +116,10 @@ def decide(
         if request.before_the_start:
             contest = load_contest(folder)  # again: another process may have changed the file until now
         if not _has_begun(contest, request):
-            made = _before_the_start(contest, request, labels)
-            with teams_written(folder, made.teams):
-                request.finish(folder, made.teams)
-            return made
+            ruling = request.ruling(State(contest, Tournament(contest), labels or {}))
+            with _files_written(folder, ruling):
+                request.finish(folder, ruling.teams)
+            return _before_the_start(contest, ruling)
         return _decide(contest, request, labels, seen)
 
 
@@ -131,15 +134,28 @@ def _decide(contest: Contest, request: Request, labels: Mapping[str, str] | None
             records = [record_of_decision(contest, decision) for decision in ruling.decisions]
             running = _running(before)
             try:
-                # The file first: a server that reads the record finds the token there.
-                with teams_written(contest.folder, ruling.teams) if ruling.teams else nullcontext():
+                # The files first: a server that reads the record finds the token there, and no crash lets a link
+                # be used once more.
+                with _files_written(contest.folder, ruling):
                     trio.run(partial(store.save, *records, based_on=before.place))
             # The server may add a result at any moment: look at the records again, and decide by what they say now.
             except Conflict:
                 continue
             request.finish(contest.folder, ruling.teams)
             after = load_tournament(contest, store)
-            return Made(after, consequences(ruling, before, after, running, tables=False), ruling.teams)
+            made = consequences(ruling, before, after, running, tables=False)
+            return Made(after, made, ruling.teams, ruling.keys)
+
+
+@contextmanager
+def _files_written(folder: Path, ruling: Ruling) -> Iterator[None]:
+    """Write the files that a ruling changes; put them back if the block fails."""
+    with ExitStack() as files:
+        if ruling.teams:
+            files.enter_context(teams_written(folder, ruling.teams))
+        if ruling.invitations:
+            files.enter_context(invitations_written(folder, ruling.invitations))
+        yield
 
 
 def _has_begun(contest: Contest, request: Request) -> bool:
@@ -154,12 +170,10 @@ def _has_begun(contest: Contest, request: Request) -> bool:
         return load_tournament(contest, store).place > 0
 
 
-def _before_the_start(contest: Contest, request: Request, labels: Mapping[str, str] | None) -> Made:
-    """Return what a request changes in teams.toml, with which the contest will begin."""
-    tournament = Tournament(contest)
-    ruling = request.ruling(State(contest, tournament, labels or {}))
+def _before_the_start(contest: Contest, ruling: Ruling) -> Made:
+    """Return what a ruling changes in the files with which the contest will begin."""
     words = tuple(describe_decision(one, contest) for one in ruling.decisions)
-    return Made(tournament, Preview(0, words), ruling.teams, begun=False)
+    return Made(Tournament(contest), Preview(0, words), ruling.teams, ruling.keys, begun=False)
 
 
 def _ruling(contest: Contest, tournament: Tournament, request: Request, labels: Mapping[str, str] | None) -> Ruling:

@@ -12,25 +12,27 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from getstep_server.config.class_list import ClassList, NewTeam, keep, kept_lists
 from getstep_server.config.contest import Contest, Team, teams_path
+from getstep_server.config.invitations import Invitation, invitation_with, invitations, new_invitation
 from getstep_server.config.names import event_named, team_named
 from getstep_server.config.roster import new_teams, new_token
 from getstep_server.config.toml_file import errors_of
 from getstep_server.errors import UsageError
-from getstep_server.limits import MAX_MATCHES
-from getstep_server.records.decision import Decision
+from getstep_server.limits import MAX_INVITATION_DAYS, MAX_INVITATIONS, MAX_MATCHES, MAX_TEAMS
+from getstep_server.records.decision import NUMBERS_CELLS, Decision
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.result import PLAYERS
 from getstep_server.storage.recovery import left_running
-from getstep_server.text import name_key, shell_command, utc_time
+from getstep_server.text import join_limited, name_key, shell_command, utc_time
 from getstep_server.tournament.forfeits import no_shows
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.validation import ValidationError, validated
@@ -90,12 +92,16 @@ class Ruling(Struct, frozen=True):
         decisions: to put on record.
         skipped: the matches that it leaves out, by number, each with the reason.
         teams: as teams.toml will have them, with their tokens.
+        invitations: as their file will have them, new ones and changed ones.
+        keys: of new invitations, by their numbers.
         notes: what the host should know about the consequences.
     """
 
     decisions: Sequence[Decision]
     skipped: Mapping[int, str] = {}
     teams: Sequence[Team] = ()
+    invitations: Sequence[Invitation] = ()
+    keys: Mapping[int, str] = {}
     notes: Sequence[str] = ()
 
 
@@ -109,7 +115,7 @@ class Request(Struct, frozen=True, kw_only=True, tag_field="decision"):
     changes_matches: ClassVar[bool] = True
     """False if it may change no match."""
     before_the_start: ClassVar[bool] = False
-    """True if it is possible before anything is on record: then it changes teams.toml alone."""
+    """True if it is possible before anything is on record: then it changes files alone, such as teams.toml."""
 
     by: str
     why: str
@@ -523,6 +529,122 @@ fewer than before, bots that are connected stay until they leave.
         return self._change(state, self.team, DecisionKind.SEATS, seats=self.seats)
 
 
+# --- invitations ------------------------------------------------------------------------------------------------
+
+
+class Invite(Request, frozen=True, kw_only=True, tag="invite"):
+    """``until`` is a local time as in "2030-12-01 18:00"; None: in INVITATION_DAYS days."""
+
+    summary = "make links by which people sign their teams up"
+    text = """\
+Make links by which people sign their teams up in a browser: they type a name,
+and get the team's token and slip. A link is good for some teams and until some
+time. It is shown once; the contest keeps its hash.
+"""
+    changes_matches = False
+    before_the_start = True
+
+    count: int = 1
+    uses: int = 1
+    until: str | None = None
+    why: str = "people may sign up"
+
+    def ruling(self, state: State) -> Ruling:
+        now, label = time.time(), state.label
+        known = invitations(state.contest.folder)
+        free = MAX_INVITATIONS - sum(not one.closed(now) for one in known)
+        if not 1 <= self.count <= free:
+            raise UsageError(
+                f"{label('count')} {self.count}, expected 1 to {free}: {MAX_INVITATIONS} invitations may be open"
+            )
+        if not 1 <= self.uses <= MAX_TEAMS:
+            raise UsageError(f"{label('uses')} {self.uses}, expected 1 to {MAX_TEAMS} teams")
+        until = _invited_until(self.until, now, label("until"))
+        first = max((one.number for one in known), default=0) + 1
+        made = [new_invitation(first + n, self.uses, until, self.by) for n in range(self.count)]
+        numbers = tuple(one.number for one, _ in made)
+        kind, end = DecisionKind.INVITE, utc_time(until)
+        decision = Decision(kind, self.by, self.why, utc_time(now), invitations=numbers, uses=self.uses, until=end)
+        return Ruling(
+            [decision],
+            invitations=[one for one, _ in made],
+            keys={one.number: key for one, key in made},
+            notes=tuple(_late_notes(state)),
+        )
+
+
+INVITATION_DAYS = 7
+"""The days after which an invitation ends, unless the host says otherwise."""
+
+
+def _invited_until(text: str | None, now: float, parameter: str) -> float:
+    """Return the end of an invitation, in seconds since the epoch.
+
+    Raises:
+        UsageError: the text is no time, or one that is over or too far away.
+    """
+    if text is None:
+        return now + 86_400 * INVITATION_DAYS
+    expected = f"a local time within {MAX_INVITATION_DAYS} days, such as 2030-12-01 18:00"
+    try:
+        until = datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):  # the last two: a year that this computer's clock cannot have
+        raise UsageError(f"{parameter} {text!r:.80}, expected {expected}") from None
+    if not now < until <= now + 86_400 * MAX_INVITATION_DAYS:
+        raise UsageError(f"{parameter} {text!r:.80}, expected {expected}")
+    return until
+
+
+class Revoke(Request, frozen=True, kw_only=True, tag="revoke"):
+    """These invitations, or all that are open if there are no numbers."""
+
+    summary = "end links by which people sign their teams up"
+    text = """\
+End links by which people sign their teams up: those of the invitations with
+these numbers, or all that are open. Teams that have signed up stay.
+"""
+    changes_matches = False
+    before_the_start = True
+
+    invitations: tuple[int, ...] = ()
+    why: str = "no more teams sign up by these links"
+
+    def ruling(self, state: State) -> Ruling:
+        now = time.time()
+        known = {one.number: one for one in invitations(state.contest.folder) if not one.closed(now)}
+        numbers = tuple(dict.fromkeys(self.invitations or sorted(known)))
+        if not numbers or not known.keys() >= set(numbers):
+            missing = next((one for one in numbers if one not in known), None)
+            there = join_limited(list(map(str, sorted(known))), ", ", NUMBERS_CELLS) if known else "none is"
+            given = "" if missing is None else f" {missing}"
+            raise UsageError(f"{state.label('invitations')}{given}, expected one that is open: {there}")
+        decision = Decision(DecisionKind.REVOKE, self.by, self.why, utc_time(now), invitations=numbers)
+        return Ruling([decision], invitations=[replace(known[one], revoked=True) for one in numbers])
+
+
+class SignUp(Request, frozen=True, kw_only=True, tag="sign_up"):
+    """A person who has the link with this key adds a team. The page alone makes this request."""
+
+    summary = "sign a team up by a link"
+    text = "Add a team by a link that the host has made.\n"
+    before_the_start = True
+
+    key: str
+    name: str
+    by: str = "an invitation"
+    why: str = "a team signs up by a link of the host"
+
+    def ruling(self, state: State) -> Ruling:
+        invitation = invitation_with(state.contest.folder, self.key)
+        closed = "it is wrong" if invitation is None else invitation.closed(time.time())
+        if invitation is None or closed:
+            raise UsageError(f"this link does not sign up a team: {closed}")
+        entry = NewTeam(self.name.strip(), "name")
+        ruling = AddTeams(teams=(entry,), by=invitation.author, why=self.why).ruling(state)
+        used = replace(invitation, teams=(*invitation.teams, *(team.id for team in ruling.teams)))
+        return replace(ruling, invitations=[used])
+
+
 # --- what spectators see ----------------------------------------------------------------------------------------
 
 
@@ -598,6 +720,8 @@ AnyRequest: TypeAlias = (
     | RenameTeam
     | NewToken
     | ChangeSeats
+    | Invite
+    | Revoke
     | Freeze
     | Reveal
     | Strict

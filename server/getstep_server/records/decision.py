@@ -18,16 +18,17 @@ from msgspec import Meta, Struct
 from getstep_engines import Game, Player
 from getstep_server.config.contest import Contest
 from getstep_server.config.fields import Name, check_unique
-from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS
+from getstep_server.limits import MAX_EVENTS, MAX_INVITATIONS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
 from getstep_server.text import join_limited, pluralize
 from getstep_server.validation import Check
 
 from .match import Match
 from .reasons import (
     FREEZE_KINDS,
+    INVITATION_KINDS,
     PAUSE_KINDS,
+    QUIET_KINDS,
     ROSTER_KINDS,
-    STANDBY_KINDS,
     TEAM_KINDS,
     DecisionKind,
     Reason,
@@ -79,6 +80,9 @@ class Decision(Struct, frozen=True):
         name: of a team that joins or is renamed: its name from here on.
         seats: of a team that joins, or that may connect another number of bots: how many.
         fence: of a take-over: the fencing number of the host from here on.
+        invitations: of links to sign up: their numbers.
+        uses: of new links: how many teams may sign up with each.
+        until: of new links: the time of their end, in the format of records.
         version: of a publication: the number of the version of the team's program, whose source has this sha256.
     """
 
@@ -99,6 +103,9 @@ class Decision(Struct, frozen=True):
     name: str | None = None
     seats: int | None = None
     fence: int | None = None
+    invitations: tuple[int, ...] = ()
+    uses: int | None = None
+    until: str | None = None
 
     @property
     def made_by_rule(self) -> bool:
@@ -114,7 +121,7 @@ class Decision(Struct, frozen=True):
 
     def is_about(self, match: Match) -> bool:
         """Return True if the decision may call off a running attempt at ``match``."""
-        if self.made_by_rule or self.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *ROSTER_KINDS, *STANDBY_KINDS):
+        if self.made_by_rule or self.kind in (*QUIET_KINDS, *ROSTER_KINDS):
             # a forfeited match has no running attempt, a pause ends nothing, and the others change no match
             return False
         if self.match is not None:
@@ -302,6 +309,31 @@ class StrictDecision(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+Invitations: TypeAlias = Annotated[list[Number], Check(check_unique, min_length=1, max_length=MAX_INVITATIONS)]
+
+
+class InviteDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of new links by which teams sign up. Their keys stand in no record."""
+
+    invitations: Invitations
+    uses: Annotated[int, Meta(ge=1, le=MAX_TEAMS)]
+    until: Time
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
+class RevokeDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of the end of such links."""
+
+    invitations: Invitations
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 DecisionRecord: TypeAlias = (
     TeamDecision
     | Rematch
@@ -316,6 +348,8 @@ DecisionRecord: TypeAlias = (
     | SeatsDecision
     | TakeOverDecision
     | StrictDecision
+    | InviteDecision
+    | RevokeDecision
 )
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
@@ -333,6 +367,8 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.TAKE_OVER: TakeOverDecision,
     DecisionKind.STRICT: StrictDecision,
     DecisionKind.NOT_STRICT: StrictDecision,
+    DecisionKind.INVITE: InviteDecision,
+    DecisionKind.REVOKE: RevokeDecision,
 }
 _ABOUT = (
     "team",
@@ -347,6 +383,9 @@ _ABOUT = (
     "name",
     "seats",
     "fence",
+    "invitations",
+    "uses",
+    "until",
 )
 """The fields of a decision that only some kinds have."""
 
@@ -398,7 +437,9 @@ def decision_of(fields: Mapping[str, Any]) -> Decision:
     """
     record = validate_decision(fields)
     values = {name: getattr(record, name) for name in (*_ABOUT, "by", "why", "at") if hasattr(record, name)}
-    values |= {name: tuple(values[name]) for name in ("scores", "matches") if values.get(name) is not None}
+    values |= {
+        name: tuple(values[name]) for name in ("scores", "matches", "invitations") if values.get(name) is not None
+    }
     return Decision(kind=DecisionKind(record.decision), **values)
 
 
@@ -455,6 +496,8 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
     if decision.kind == DecisionKind.PUBLISH:
         name = contest.team_name(decision.team or 0)
         return f"the source of the program of {name}, version {decision.version}, is published"
+    if decision.kind in INVITATION_KINDS:
+        return _describe_invitations(decision)
     if decision.made_by_rule:
         numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
         after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"
@@ -490,6 +533,15 @@ def _describe_pause(decision: Decision, contest: Contest, match: Match | None) -
     if decision.kind == DecisionKind.RESUME:
         return f"{what} goes on"
     return f"{what} is paused {'at once' if decision.at_once else 'at the end of each turn'}"
+
+
+def _describe_invitations(decision: Decision) -> str:
+    numbers = join_limited(list(map(str, decision.invitations)), ", ", NUMBERS_CELLS)
+    links = f"{'invitation' if len(decision.invitations) == 1 else 'invitations'} {numbers}"
+    if decision.kind == DecisionKind.REVOKE:
+        return f"no team signs up by {links} any more"
+    each = pluralize(decision.uses or 1, "team") + (" each" if len(decision.invitations) > 1 else "")
+    return f"{links} to sign up, for {each}, until {(decision.until or '')[:16].replace('T', ' ')} UTC"
 
 
 def _describe_roster(decision: Decision, name: str) -> str:

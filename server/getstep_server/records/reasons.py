@@ -70,6 +70,10 @@ class DecisionKind(StrEnum):
     """Nothing is announced before a standby host has it on its disk."""
     NOT_STRICT = "not_strict"
     """Records are announced as soon as they are on this host's disk."""
+    INVITE = "invite"
+    """The host has made links by which teams sign up. Their keys are in no record."""
+    REVOKE = "revoke"
+    """No team can sign up by these links any more."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
@@ -78,8 +82,18 @@ ROSTER_KINDS = (DecisionKind.JOIN, DecisionKind.RENAME, DecisionKind.TOKEN, Deci
 """Decisions about the list of teams. They change no result, and abort no match."""
 STANDBY_KINDS = (DecisionKind.TAKE_OVER, DecisionKind.STRICT, DecisionKind.NOT_STRICT)
 """Decisions about the computers that have the contest. They change no result."""
+INVITATION_KINDS = (DecisionKind.INVITE, DecisionKind.REVOKE)
+"""Decisions about links to sign up. They change nothing; a team that signs up is on record as one that joins."""
 FREEZE_KINDS = (DecisionKind.FREEZE, DecisionKind.REVEAL)
 """Decisions about what spectators see. They change no result."""
+QUIET_KINDS = (
+    *FREEZE_KINDS,
+    *PAUSE_KINDS,
+    *INVITATION_KINDS,
+    *STANDBY_KINDS,
+    DecisionKind.PUBLISH,
+)
+"""Decisions that change neither a match nor the list of teams."""
 
 
 class TeamStatus(StrEnum):

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from getstep.wire import Goodbye
 from getstep_server.config.contest import Contest, Team, load_contest, teams_path
+from getstep_server.config.toml_file import stamp_of
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, DecisionTaken, TeamLeft, TeamsChanged, TeamsUnreadable
 from getstep_server.net.seat import Seat, resized, seats_of
@@ -60,7 +61,7 @@ class Roster:
         self._decided: dict[int, None] = {}
         """The teams about which something was decided, and not yet done."""
         self._woken = trio.Event()
-        self._stamp = self._stamp_now()
+        self._stamp = stamp_of(teams_path(self._contest.folder))
         bus.subscribe(self._note, [DecisionTaken])
         bus.subscribe(self._left, [TeamLeft])
 
@@ -83,7 +84,7 @@ class Roster:
             teams = list(self._decided)
             if not teams:
                 return False
-        elif (stamp := self._stamp_now()) != self._stamp:
+        elif (stamp := stamp_of(teams_path(self._contest.folder))) != self._stamp:
             self._stamp, teams = stamp, []
         else:
             return False
@@ -135,10 +136,3 @@ class Roster:
         if isinstance(event, TeamLeft) and len(self._seats[event.team]) > self._contest.teams[event.team].seats:
             team = self._contest.teams[event.team]
             self._seats[event.team] = resized(self._seats[event.team], team, self._seat_publish)
-
-    def _stamp_now(self) -> tuple[int, int]:
-        try:
-            status = teams_path(self._contest.folder).stat()
-        except OSError:
-            return (0, 0)  # the host's editor may be replacing it
-        return status.st_mtime_ns, status.st_ino

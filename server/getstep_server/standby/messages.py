@@ -19,7 +19,8 @@ MAX_SEGMENTS = 200
 
 Place: TypeAlias = Annotated[int, Meta(ge=0, lt=2**53)]
 SegmentName: TypeAlias = Annotated[str, Meta(pattern=r"^segment-([1-9][0-9]{0,5}-)?[1-9][0-9]{0,11}\.journal$")]
-_FILE = r"^(contest\.toml|teams\.toml|programs/[0-9]{1,10}(/[A-Za-z0-9_+~-][A-Za-z0-9_.+~ -]{0,199}){1,12})$"
+_PROGRAM = r"programs/[0-9]{1,10}(/[A-Za-z0-9_+~-][A-Za-z0-9_.+~ -]{0,199}){1,12}"
+_FILE = rf"^(contest\.toml|teams\.toml|invitations\.json|{_PROGRAM})$"
 FileName: TypeAlias = Annotated[str, Meta(pattern=_FILE, max_length=1000)]
 """A file of a contest that is copied. No part begins with a dot, so none leads out of the folder."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from getstep_server.config.contest import Contest, contest_path, contest_text_without_database, teams_path
+from getstep_server.config.invitations import invitations_path
 from getstep_server.limits import MAX_SEGMENT_BYTES
 from getstep_server.storage.database import RecordRow
 from getstep_server.storage.journal import segments, writer_of_path
@@ -145,7 +146,7 @@ class Source:
     def _files(self) -> Iterator[FromHost]:
         """Yield the files that have changed. The number of a program's version comes after its files."""
         folder = self._contest.folder
-        paths = [contest_path(folder), teams_path(folder)]
+        paths = [contest_path(folder), teams_path(folder), invitations_path(folder)]
         # by depth: programs/7/current is behind programs/7/2/files/bot
         paths += sorted(_files_below(folder / "programs"), key=lambda path: -len(path.parts))
         for path in paths:

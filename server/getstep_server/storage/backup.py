@@ -28,6 +28,7 @@ from getstep_server.config.contest import (
     running_path,
     teams_path,
 )
+from getstep_server.config.invitations import invitations_path
 
 from .journal import segments
 from .store import Store, copy_records
@@ -58,9 +59,10 @@ def write_backup(
             copied = copy_records(store, copy, progress)
         contest_path(made).write_text(contest_text_without_database(contest.folder), encoding="utf-8")
         programs = [path for path in (contest.folder / "programs").rglob("*") if not path.is_symlink()]
-        for path in (teams_path(contest.folder), kept_path(contest.folder), *programs):
+        folder = contest.folder
+        for path in (teams_path(folder), invitations_path(folder), kept_path(folder), *programs):
             if path.is_file():
-                file = made / path.relative_to(contest.folder)
+                file = made / path.relative_to(folder)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, file)
         made.rename(target)

@@ -41,9 +41,10 @@ from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import pairing_fields, pairings_header
 from getstep_server.records.reasons import (
     FREEZE_KINDS,
+    INVITATION_KINDS,
     PAUSE_KINDS,
+    QUIET_KINDS,
     ROSTER_KINDS,
-    STANDBY_KINDS,
     STATUS_AFTER,
     DecisionKind,
     Reason,
@@ -339,7 +340,7 @@ class Tournament:
         if decision.kind == DecisionKind.TAKE_OVER:
             self.fence = decision.fence or 0
         self._strict = STRICT_AFTER.get(decision.kind, self._strict)
-        if decision.kind in (*FREEZE_KINDS, *PAUSE_KINDS, *STANDBY_KINDS, DecisionKind.PUBLISH):
+        if decision.kind in QUIET_KINDS:
             return
         if decision.kind in ROSTER_KINDS:
             self.settings.apply_roster(decision)
@@ -397,6 +398,8 @@ class Tournament:
             if STRICT_AFTER[decision.kind] != self.is_strict:
                 return None
             return f"results {'wait already' if self.is_strict else 'do not wait'} for a standby host"
+        if decision.kind in INVITATION_KINDS:
+            return None
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:

@@ -56,6 +56,8 @@ from .parts import Overview, notices_answer
 from .people import People
 from .rehearsal import Rehearsal
 from .reveal import RevealPage, Steering
+from .sign_up import SignUpPage
+from .slip import LOOPBACK_NAMES
 from .standby import StandbyFeed
 from .tables import PageTables
 from .topics import Build, Parts, Topics, encode
@@ -71,9 +73,6 @@ class PageLinks(Links):
     def team(self, number: int) -> str:
         return f"/team/{number}"
 
-
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
-"""What people type on the computer that serves the page. No other computer finds the page there."""
 
 PAIRS_KEPT = 64
 """The pages of two teams that are kept until the next record: each may take a second to make."""
@@ -188,11 +187,14 @@ class App:
         self._readers = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
         self.package = ServedPackage(feed.contest.folder / CONTESTANTS_PACKAGE)
         self.own = TeamArea(feed, self.render, self.keeper)
+        self.sign_up = SignUpPage(feed, self.render, self.own.log_in)
         state = HostState(feed, certificate)
         health = partial(self._health, state)
         self.rehearsal = Rehearsal(feed.folder, lambda: feed.whole.place > 0)
         self.host_api = HostApi(state, self.access, health)
-        self.host = HostConsole(feed, self.render, self.access, state, health, self.wall, self.rehearsal)
+        self.host = HostConsole(
+            feed, self.render, self.access, state, health, self.wall, self.rehearsal, self._address
+        )
         self.standby = StandbyFeed(feed)
         self.friendly = FriendlyBots(lambda: feed.contest)
         self.people = People(feed, self.render, self.own.team_of, self.friendly, self.keeper)
@@ -206,6 +208,8 @@ class App:
             return await self.people(request)
         if request.path == "/own" or request.path.startswith("/own/"):
             return await self.own(request)
+        if request.path == "/join" or request.path.startswith("/join/"):
+            return await self.sign_up(request)
         if request.path == "/host" or request.path.startswith("/host/"):
             return await self.host(request)
         if request.path == "/metrics":

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,9 @@ from typing import Any, TypeAlias
 
 import trio
 
-from getstep_server.config.contest import Contest, load_contest
+from getstep_server.config.contest import Contest, load_contest, teams_path
+from getstep_server.config.toml_file import stamp_of
+from getstep_server.errors import ConfigError
 from getstep_server.records.game import is_void, result_of
 from getstep_server.records.match import Match
 from getstep_server.records.reasons import ROSTER_KINDS, DecisionKind
@@ -96,6 +99,7 @@ class Feed:
         self._place = 0
         self._stamp: tuple[int, int] | None = None
         self._server_at = -SERVER_SECONDS
+        self._teams_stamp = stamp_of(teams_path(folder))
 
     @property
     def contest(self) -> Contest:
@@ -142,6 +146,7 @@ class Feed:
                 while not await trio.to_thread.run_sync(self._database_is_there):
                     self.opened.set()
                     self._poll_status()
+                    await self._poll_teams()
                     await trio.sleep(1)  # the server makes the database when it starts
                 await self._follow(loaded)
             except (DatabaseError, ServerAwayError) as error:
@@ -174,6 +179,7 @@ class Feed:
                     self._poll_turns(tail)
                     if round_ % RECORDS_EVERY == 0:  # a file's end is cheap to look at; the database is not
                         await self._poll_records(store)
+                        await self._poll_teams()
                     self._poll_status()
                     round_ += 1
                     await trio.sleep(POLL_SECONDS)  # nothing tells this process that a file has grown
@@ -222,6 +228,17 @@ class Feed:
                 self._hide(fields)
             if fields.get("type") == "game":
                 self._end(fields)
+
+    async def _poll_teams(self) -> None:
+        """Read teams.toml again if it has changed. Once something is on record, the records say when."""
+        stamp = stamp_of(teams_path(self.folder))
+        if self.whole.place or stamp == self._teams_stamp:
+            return
+        self._teams_stamp = stamp
+        with suppress(ConfigError):  # the host is writing it
+            files = await trio.to_thread.run_sync(load_contest, self.folder)
+            self.whole.settings.files.take_teams(files.teams)
+            self.version["records"] += 1
 
     def _take(self, projection: _Projection) -> None:
         self.whole, self.tournament, later = projection

@@ -16,6 +16,7 @@ import hmac
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -27,14 +28,16 @@ from msgspec.structs import fields
 
 from getstep_server.api.answers import HostHealth, HostTeam, WallAnswer
 from getstep_server.api.build import STANDBY_MISSING
-from getstep_server.config.contest import load_contest
+from getstep_server.config.invitations import Invitation, invitations, invitations_path
+from getstep_server.config.toml_file import stamp_of
 from getstep_server.decisions import making, messages, requests, starting
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.record import RecordError
-from getstep_server.reports.slips import address_to_type, as_html
+from getstep_server.reports.slips import address_to_type
 from getstep_server.reports.templating import template_environment
 from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.text import local_minute, pluralize
 from getstep_server.tournament.tournament import Tournament
 
 from .feed import Feed
@@ -43,6 +46,8 @@ from .host_files import FILES, GRADE_FORMATS, HostFiles
 from .host_state import HostState
 from .http import AnyResponse, EventStream, Request, Response, Send, problem, redirect
 from .rehearsal import Rehearsal
+from .sign_up import join_path
+from .slip import slip_contest, slip_response
 from .topics import Parts, Topics
 from .wall import Wall
 
@@ -67,6 +72,8 @@ KINDS: Mapping[str, list[Kind]] = {
         requests.Withdraw,
         requests.Disqualify,
         requests.Reinstate,
+        requests.Invite,
+        requests.Revoke,
     ],
     "Spectators": [requests.Freeze, requests.Reveal],
     "Standby host": [requests.Strict, requests.NotStrict],
@@ -89,6 +96,10 @@ _LABELS = {
     "at_once": ("At once; else at the end of each turn", "check"),
     "name": ("New name", "text"),
     "seats": ("Seats", "number"),
+    "count": ("Links", "number"),
+    "uses": ("Teams that may sign up with each link", "number"),
+    "until": ("Until (empty: for a week)", "datetime-local"),
+    "invitations": ("Numbers of the links, with spaces between them (empty: all that are open)", "text"),
     "why": ("Reason", "text"),
 }
 """How a field is called in a form, and how it is typed."""
@@ -130,6 +141,8 @@ class Seen:
     rehearsal: Rehearsal | None
     """None once the contest has begun."""
     decisions: list[tuple[str, str, str, str]]
+    invited: list[tuple[int, str]]
+    """The open links to sign up: the number, how many teams have used it, and its end."""
     reason: str = PAUSED
 
     @staticmethod
@@ -175,6 +188,7 @@ class HostConsole:
         health: returns the state as it is now.
         wall: what the host has chosen for it.
         rehearsal: that the host may start.
+        address: returns the address of this page for others, "" if they cannot open it.
     """
 
     def __init__(
@@ -186,6 +200,7 @@ class HostConsole:
         health: Callable[[], HostHealth],
         wall: Wall,
         rehearsal: Rehearsal,
+        address: Callable[[Request], str],
     ) -> None:
         self._feed = feed
         self._render = render
@@ -194,14 +209,18 @@ class HostConsole:
         self._health = health
         self._wall = wall
         self._rehearsal = rehearsal
+        self._address = address
         self._files = HostFiles(feed.folder)
+        self._invitations: list[Invitation] = []
+        self._invitations_stamp = (0, 0)
         self._macros: Any = template_environment("getstep_server.web").get_template("host_parts.html.j2").module
         self.topics = Topics(lambda name: self._changing if name == "host" else None)
         """The parts of the page, which all sessions follow."""
 
     def refresh(self) -> None:
         """Build the parts again if something may have changed."""
-        self.topics.refresh((self._feed.version.total(), self._wall.version, self._rehearsal.version))
+        stamps = stamp_of(invitations_path(self._feed.folder))
+        self.topics.refresh((self._feed.version.total(), self._wall.version, self._rehearsal.version, *stamps))
 
     async def __call__(self, request: Request) -> AnyResponse:
         """Answer a request for an address under ``/host``."""
@@ -213,6 +232,7 @@ class HostConsole:
                 # The link leaves the address line, so it is in no picture and no history.
                 return redirect("/host", request.set_cookie(COOKIE, cookie))
             session = await self._access.session(request)
+            session.page = self._address(request)
         except HostRefused as refused:
             return self._refuse(refused.status, str(refused))
         except ConfigError as error:
@@ -277,7 +297,7 @@ class HostConsole:
         decide = partial(making.decide, seen=seen)
         made = await trio.to_thread.run_sync(decide, self._feed.folder, asked)
         what = "On record" if made.begun else "In teams.toml, for the start"
-        session.teams = made.teams
+        session.teams, session.keys = made.teams, made.keys
         await self._state.caught_up(made.after.place)
         return self._done(session, made.preview.summary(what))
 
@@ -343,8 +363,8 @@ class HostConsole:
     async def _page(self, session: HostSession, *, status: int = 200, problem: str = "") -> AnyResponse:
         tournament = self._feed.whole
         await self._state.refresh()
-        done, teams = session.done, session.teams
-        session.done, session.teams = "", ()
+        done, teams, keys = session.done, session.teams, session.keys
+        session.done, session.teams, session.keys = "", (), {}
         return self._render(
             "host",
             status=status,
@@ -353,6 +373,7 @@ class HostConsole:
             problem=problem,
             done=done,
             added=teams,
+            links={one: session.page.rstrip("/") + join_path(key) for one, key in keys.items()},
             parts=self._parts(session.word),
             forms={heading: [_form(kind) for kind in kinds] for heading, kinds in KINDS.items()},
             names=[team.name for team in tournament.contest.teams.values()],
@@ -383,17 +404,8 @@ class HostConsole:
 
     async def _slip(self, team: int) -> AnyResponse:
         """Return the slip of a team, for the printer."""
-        contest = await trio.to_thread.run_sync(load_contest, self._feed.folder)
-        if team not in contest.contestants:
-            return self._missing()
-        status = self._feed.status if self._feed.server_runs else None
-        if (
-            status is not None and status.address is not None
-        ):  # `run` may listen on another port than contest.toml says
-            contest = contest.listening_on(port=status.address[1])
-        one = msgspec.structs.replace(contest, teams={team: contest.teams[team]})
-        page = await trio.to_thread.run_sync(lambda: as_html(one, address_to_type(contest)))
-        return Response(page.encode(), headers=(("Content-Security-Policy", _SLIP_POLICY),))
+        contest = await trio.to_thread.run_sync(slip_contest, self._feed, team)
+        return self._missing() if contest is None else await slip_response(contest, address_to_type(contest))
 
     def _changing(self) -> Parts:
         """Return the parts for all sessions; the script puts the word of its session into each form."""
@@ -435,7 +447,21 @@ class HostConsole:
             wall=self._wall.answer(),
             rehearsal=None if self._rehearsal.has_begun() else self._rehearsal,
             decisions=_latest(whole),
+            invited=self._invited(),
         )
+
+    def _invited(self) -> list[tuple[int, str]]:
+        path = invitations_path(self._feed.folder)
+        if (stamp := stamp_of(path)) != self._invitations_stamp:
+            self._invitations_stamp = stamp
+            with suppress(ConfigError):
+                self._invitations = invitations(self._feed.folder)
+        now = time.time()
+        return [
+            (one.number, f"{len(one.teams)} of {pluralize(one.uses, 'team')}, until {local_minute(one.until)}")
+            for one in self._invitations
+            if not one.closed(now)
+        ]
 
     def _missing(self) -> Response:
         return self._refuse(404, "There is no page at this address.")
@@ -449,8 +475,6 @@ _PROBLEMS = (UsageError, ConfigError, StoreError, DatabaseError, RecordError, ms
 
 _SLIP = re.compile(r"/host/slip/([0-9]{1,10})")
 _FILE = re.compile(r"/host/files/([a-z.]{1,40})")
-_SLIP_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-"""A slip has its style in itself, because it is a file of its own elsewhere. It has no script."""
 
 _POST: dict[str, Callable[[HostConsole, HostSession, Mapping[str, str]], Awaitable[AnyResponse]]] = {
     "/host/preview": HostConsole.preview,
@@ -476,7 +500,7 @@ def _form(kind: Kind) -> Form:
         if field.name in _NOT_ASKED:
             continue
         label, how = _LABELS[field.name]
-        default = field.default if isinstance(field.default, str) else ""
+        default = str(field.default) if isinstance(field.default, str | int) else ""
         inputs.append(Input(field.name, label, how, default, field.required))
     inputs.sort(key=lambda one: one.name == "why")  # the reason comes last; the sort keeps the others in order
     return Form(str(kind.__struct_config__.tag), kind.summary, " ".join(kind.text.split()), inputs)
@@ -497,7 +521,7 @@ def _request(form: Mapping[str, str], author: str) -> requests.Request:
         text = form.get(field.name, "").strip()
         if not text or field.name in _NOT_ASKED:
             continue
-        if field.name in ("matches", "scores"):
+        if field.name in ("matches", "scores", "invitations"):
             asked[field.name] = text.replace(",", " ").split()
         elif field.name == "teams":
             asked[field.name] = [{"name": line.strip()} for line in text.splitlines() if line.strip()]

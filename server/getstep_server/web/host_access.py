@@ -28,8 +28,8 @@ import hmac
 import secrets
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
@@ -72,6 +72,8 @@ class HostSession:
         until: the time of its end.
         done: what was done last, for the next page: a form is answered by a redirection, so no reload repeats it.
         teams: those that it has changed, with their tokens, for the next page.
+        page: the address of this page for others, "" if they cannot open it.
+        keys: of the links to sign up that it has made, by their numbers, for the next page.
     """
 
     address: str
@@ -81,6 +83,8 @@ class HostSession:
     key: str
     done: str = ""
     teams: Sequence[Team] = ()
+    keys: Mapping[int, str] = field(default_factory=dict)
+    page: str = ""
 
     def log(self, what: str) -> None:
         """Write who did what to the log of the page's process, for what is no decision on record, too."""

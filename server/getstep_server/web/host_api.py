@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from getstep_server.api.answers import (
     HostHealth,
+    HostLink,
     HostMessage,
     HostMessages,
     HostStart,
@@ -33,6 +34,7 @@ from .api_routes import Parameter, Query, Refused, Route, query_of, refusal, rou
 from .host_access import HostAccess, HostRefused
 from .host_state import HostState
 from .http import JSON, AnyResponse, Request, Response
+from .sign_up import join_path
 from .topics import encode
 
 T = TypeVar("T")
@@ -40,6 +42,7 @@ T = TypeVar("T")
 
 class HostMade(Struct, frozen=True, kw_only=True):
     """A decision: what it changes, as data and in words. ``seen`` is for `decide`; ``teams`` have new tokens.
+    ``links`` are new ones to sign up.
 
     ``begun`` is false before the first record: then teams.toml alone has changed. Only a preview compares tables.
     """
@@ -50,6 +53,7 @@ class HostMade(Struct, frozen=True, kw_only=True):
     begun: bool
     seen: int | None
     teams: list[HostTeamToken]
+    links: list[HostLink]
 
 
 class HostApi:
@@ -136,6 +140,7 @@ def _answer_of(made: Made, *, teams: bool) -> HostMade:
         begun=made.begun,
         seen=made.preview.place if made.begun else None,
         teams=[HostTeamToken(id=one.id, name=one.name, token=one.token) for one in made.teams] if teams else [],
+        links=[HostLink(invitation=one, path=join_path(key)) for one, key in made.keys.items()] if teams else [],
     )
 
 

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import math
 import os
 import re
 import socket
@@ -254,6 +255,17 @@ def _to_https(method: str, host: str, target: str) -> Response:
     if method == "POST" or not target.startswith("/"):  # what it brings has been read on the way already
         return problem(403, text, target)
     return replace(problem(308, text, target), headers=(("Location", f"https://{host}{target}"),))
+
+
+_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
+
+
+def retry_later(text: str, seconds: float, path: str = "") -> Response:
+    """Return a refusal of what is asked too often, with the time after which it is accepted, in whole seconds."""
+    wait = math.ceil(seconds)
+    unit, name = next((unit, name) for unit, name in _UNITS if wait >= 2 * unit or unit == 1)
+    found = problem(429, f"{text}; try again in {math.ceil(wait / unit)} {name}", path)
+    return replace(found, headers=(*found.headers, ("Retry-After", str(wait))))
 
 
 def is_loopback(address: str) -> bool:

@@ -237,6 +237,10 @@ class TeamArea:
         by_proxy = self.users.team_of(request)
         return by_proxy or self.sessions.team_of(request.cookie(COOKIE), self._feed.whole.contest.teams)
 
+    def log_in(self, request: Request, team: Team) -> tuple[str, str]:
+        """Log a browser in, and return its cookie as a header."""
+        return request.set_cookie(COOKIE, self.sessions.open(team))
+
     def body_limit(self, request: Request) -> int | Upload | Response:
         """Return the size that the body of a request may have: only a program of a logged-in team is long."""
         if (request.method, request.path) != ("POST", _PROGRAM):
@@ -338,9 +342,9 @@ class TeamArea:
             return _refusal(429, "Your team logs in too often. Wait some seconds.")
         self._nonces.spend(nonce)
         self.sessions.close(request.cookie(COOKIE))
-        key, asked = self.sessions.open(team), form.get("client_nonce", "")
+        cookie, asked = self.log_in(request, team), form.get("client_nonce", "")
         proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
-        return Response(encode(proof), JSON, headers=(request.set_cookie(COOKIE, key),))
+        return Response(encode(proof), JSON, headers=(cookie,))
 
     async def _refuse(self, who: tuple[str, int | None]) -> AnyResponse:
         self._delayed.add(who)
