@@ -415,6 +415,9 @@ TEAM_SESSIONS = 8
 TEAM_SESSION_SECONDS = 8 * 3600.0
 """The time from a login to the area of a team to its end: a day of a contest."""
 
+TOKENS_A_DAY = 10
+"""How often a team may replace its token in 24 hours. Each is a record, and reads all others: 0.1 s."""
+
 PAGE_NONCE_SECONDS = 60.0
 """The age of a nonce that a login on the page may sign. A browser asks for it and signs it within a second."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -61,8 +62,18 @@ def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> No
     with page.expect_download() as download:
         page.get_by_role("link", name="JSON Lines").first.click()
     assert download.value.suggested_filename == "matches.jsonl"
+    page.get_by_text("Replace your team's token").click()
+    page.get_by_label("The present token").fill(TOKEN)
+    page.get_by_role("button", name="Replace it").click()
+    expect_text(page, "#problem", "The new token, shown only now: [a-z0-9-]{14}")
+    new = re.findall("[a-z0-9]{4}-[a-z0-9]{4}-[a-z0-9]{4}", page.locator("#problem").inner_text())[0]
+    assert new not in " ".join(sent)
+    page.reload()  # this browser stays logged in
     page.get_by_role("button", name="Log out").click()
-    expect_text(page, "button", "Log in")
+    log_in(page)
+    expect_text(page, "#problem", "The id or the token is wrong")
+    log_in(page, new)
+    expect_text(page, "h1", "Charles, and Co.")
 
 
 @pytest.mark.long

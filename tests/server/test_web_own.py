@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from operator import xor
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +18,19 @@ from trio.testing import MockClock
 
 from getstep.referee import EndCode, FaultCode
 from getstep.wire import sign, sign_page_login
-from getstep_server.config.contest import Contest, Team
+from getstep_server.config.contest import Contest, Team, load_contest
+from getstep_server.limits import TOKENS_A_DAY
+from getstep_server.login_limits import Quota
 from getstep_server.programs.store import ProgramStore
+from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError
 from getstep_server.tournament.tournament import Tournament
 from getstep_server.web import own_games
 from getstep_server.web.app import App
 from getstep_server.web.assets import static_files
-from getstep_server.web.http import AnyResponse, Download, HostCheck, HttpServer, Request
+from getstep_server.web.http import AnyResponse, Download, HostCheck, HttpServer, Request, Response
 from getstep_server.web.kept import Keeper
-from getstep_server.web.own import Nonces, Sessions, signed_token
+from getstep_server.web.own import Nonces, Sessions, masked, signed_token
 from getstep_server.web.own_games import OwnTurns, own_turns
 from tests.old_contests.contests import unpack
 from tests.support.node import NEEDS_NODE, NODE, call_in_node
@@ -131,6 +136,45 @@ async def test_the_signature_of_a_bot_is_none_of_a_browser(browser: Browser) -> 
 async def test_another_site_cannot_log_in_or_out(browser: Browser, headers: dict[str, str]) -> None:
     for path in ("/own/login", "/own/logout"):
         assert (await browser.get(path, {"team": "1"}, **headers)).status == 403
+
+
+async def replaced(browser: Browser, token: str) -> Response:
+    nonce = await browser.nonce()
+    answer = await browser.get("/own/token", {"nonce": nonce, "mac": sign_page_login(token, nonce)})
+    if answer.status == 200:
+        hidden = bytes.fromhex(json.loads(answer.body)["masked"])
+        mask = hmac.digest(token.encode(), f"getstep page new token v1:{nonce}".encode(), "sha256")
+        browser.token = bytes(map(xor, hidden, mask)).decode()
+    return answer
+
+
+async def test_a_team_replaces_its_token_and_the_old_one_is_dead(app: App, browser: Browser) -> None:
+    other, stranger = Browser(app), Browser(app, "192.0.2.66")
+    for one in (browser, other):
+        assert (await one.log_in(1, TOKENS[1])).status == 200
+    assert (await replaced(stranger, TOKENS[1])).status == 401  # no session
+    assert (await replaced(browser, TOKENS[2])).status == 403  # a stolen cookie is not enough
+    answer = await replaced(browser, TOKENS[1])
+    assert answer.status == 200
+    token = load_contest(app.feed.folder).teams[1].token
+    assert browser.token == token != TOKENS[1]
+    assert token.encode() not in answer.body
+    assert (await browser.get("/own/state.json")).status == 200  # this browser stays
+    assert (await other.get("/own/state.json")).status == 401
+    assert (await other.log_in(1, TOKENS[1])).status == 403
+    assert (await other.log_in(1, token)).status == 200
+    last = tournament_of(load_contest(app.feed.folder)).decisions[-1]
+    assert (last.kind, last.team, last.by) == ("token", 1, "team 1")
+
+
+async def test_a_team_replaces_its_token_so_often_in_a_day(app: App, browser: Browser) -> None:
+    await browser.log_in(1, TOKENS[1])
+    browser.token = TOKENS[1]
+    app.own._replaced = Quota(TOKENS_A_DAY - 8, 86_400)  # each takes 0.1 s
+    assert [(await replaced(browser, browser.token)).status for _ in range(2)] == [200, 200]
+    refused = await replaced(browser, browser.token)
+    assert (refused.status, b"try again in 24 h" in refused.body) == (429, True)
+    assert 86_300 < int(dict(refused.headers)["Retry-After"]) <= 86_400
 
 
 async def test_wrong_logins_are_delayed_and_nobody_else_waits(app: App, autojump_clock: MockClock) -> None:
@@ -255,7 +299,9 @@ def test_the_browser_signs_as_the_server_expects() -> None:
     calls = [("sign.js", "signPageLogin", [token, nonce]) for token in tokens]
     calls += [("sign.js", "canonicalToken", [token]) for token in tokens]
     expected = [*(sign_page_login(token, nonce) for token in tokens), *map(canonical_token, tokens)]
-    assert call_in_node(calls, sources) == expected
+    new = "wq3m-x7fd-29pt"
+    calls += [("sign.js", "unmasked", [masked(new, token, nonce), token, nonce]) for token in tokens]
+    assert call_in_node(calls, sources) == [*expected, *[new] * len(tokens)]
 
 
 # --- what a team sees -------------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SIGN_UPS_PER_ADDRESS": ("10**6", f"{_INVITED}test_so_many_teams_of_one_address_sign_up"),
     "SIGN_UP_SECONDS": ("0", f"{_INVITED}test_so_many_teams_of_one_address_sign_up"),
     "SIGN_UPS_KEPT": ("10**6", f"{_INVITED}test_so_many_answers_are_kept"),
+    "TOKENS_A_DAY": ("10**6", f"{_OWN}test_a_team_replaces_its_token_so_often_in_a_day"),
     "MAX_CLIENT_FRAME": ("10**6", f"{_BOUND}[a client's frame]"),
     "MAX_LOGIN_FRAME": ("10**6", f"{_BOUND}[a frame before the login]"),
     "MAX_SERVER_FRAME": ("10**6", f"{_WIRE}test_a_servers_frame_is_refused_by_its_header"),

@@ -78,6 +78,8 @@ class Browser:
         self._app = app
         self._address = address
         self.cookie = ""
+        self.token = ""
+        """The latest token that the page has given its team."""
 
     async def ask(self, path: str, form: Any = None, **headers: str) -> AnyResponse:
         target, _, query = path.partition("?")

@@ -257,15 +257,22 @@ def _to_https(method: str, host: str, target: str) -> Response:
     return replace(problem(308, text, target), headers=(("Location", f"https://{host}{target}"),))
 
 
-_UNITS = ((3600, "h"), (60, "min"), (1, "s"))
-
-
 def retry_later(text: str, seconds: float, path: str = "") -> Response:
-    """Return a refusal of what is asked too often, with the time after which it is accepted, in whole seconds."""
-    wait = math.ceil(seconds)
-    unit, name = next((unit, name) for unit, name in _UNITS if wait >= 2 * unit or unit == 1)
-    found = problem(429, f"{text}; try again in {math.ceil(wait / unit)} {name}", path)
-    return replace(found, headers=(*found.headers, ("Retry-After", str(wait))))
+    """Return a refusal of what is asked too often, with the time after which it is accepted."""
+    found = problem(429, f"{text}; try again in {in_words(seconds)}", path)
+    return replace(found, headers=(*found.headers, retry_after(seconds)))
+
+
+def retry_after(seconds: float) -> tuple[str, str]:
+    """Return the header that says when something is accepted again."""
+    return "Retry-After", str(math.ceil(seconds))
+
+
+def in_words(seconds: float) -> str:
+    """Return a time to wait, rounded up: 40 s, 12 min, 24 h."""
+    units = ((3600, "h"), (60, "min"), (1, "s"))
+    unit, name = next(one for one in units if seconds > one[0] or one[0] == 1)
+    return f"{math.ceil(seconds / unit)} {name}"
 
 
 def is_loopback(address: str) -> bool:

@@ -14,6 +14,9 @@ text begins with words of its own, so no signature fits both a login here and on
 flood of requests for nonces cannot push out an honest one. A nonce is spent by a successful login: somebody who has
 seen the signature on the network cannot use it again.
 
+*A new token is masked.* A team replaces its token in its area. It proves the present one again, so a stolen cookie
+is not enough, and the new one is XORed with an HMAC by the old one: reading the network is not enough either.
+
 *A session is a random key in a cookie.* Pages, downloads and forms are ordinary requests, to which a script cannot
 add a header. ``HttpOnly`` keeps the key from scripts; ``SameSite=Strict`` and the check of ``Origin`` keep it from
 other sites. Hashes of the keys are kept in a file, so a page that dies logs nobody out. Sessions end with a new
@@ -32,8 +35,8 @@ import hmac
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 import trio
 from msgspec import Struct, ValidationError, convert, to_builtins
@@ -41,24 +44,44 @@ from msgspec.structs import asdict, replace
 
 from getstep.wire import canonical_token, prove_server, sign_page_login
 from getstep_server.config.contest import Team
+from getstep_server.decisions import making
+from getstep_server.decisions.requests import NewToken
+from getstep_server.errors import ConfigError, UsageError
 from getstep_server.limits import (
     MAX_PROGRAM_BYTES,
     PAGE_BODY_BYTES,
     PAGE_NONCE_SECONDS,
     TEAM_SESSION_SECONDS,
     TEAM_SESSIONS,
+    TOKENS_A_DAY,
 )
-from getstep_server.login_limits import LoginLimiter
+from getstep_server.login_limits import LoginLimiter, Quota
 from getstep_server.programs.version import ALL_CONVENTIONS
-from getstep_server.storage.database import StoreError
+from getstep_server.records.record import RecordError
+from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.tournament.challenges import DAY_SECONDS
 
 from .analyses import Analyses
 from .challenges import ChallengeForm
-from .feed import Feed
-from .http import HTML, JSON, TEXT, AnyResponse, Download, Request, Response, Upload, attachment, problem, redirect
+from .feed import POLL_SECONDS, Feed
+from .http import (
+    HTML,
+    JSON,
+    TEXT,
+    AnyResponse,
+    Download,
+    Request,
+    Response,
+    Upload,
+    attachment,
+    in_words,
+    problem,
+    redirect,
+    retry_after,
+)
 from .kept import Keeper, hash_of
 from .own_games import OwnGames
-from .questions import QuestionForm
+from .questions import READ_BACK_SECONDS, QuestionForm
 from .submissions import Submissions
 from .topics import encode
 from .users import UserTeams
@@ -125,6 +148,18 @@ def signed_token(team: Team | None, nonce: str, mac: str) -> str | None:
     return fitting[0] if known and fitting else None
 
 
+def masked(new: str, token: str, nonce: str) -> str:
+    """Return a new token as hexadecimal digits that only somebody who has the old one can read.
+
+    It is XORed with an HMAC by the old token of a nonce that is used once, and is at most 32 bytes long.
+    """
+    mask = hmac.new(token.encode(), f"{_NEW_TOKEN}{nonce}".encode(), hashlib.sha256).digest()
+    return bytes(one ^ other for one, other in zip(new.encode(), mask, strict=False)).hex()
+
+
+_NEW_TOKEN = "getstep page new token v1:"  # noqa: S105 - the beginning of what is hashed, as in getstep.wire
+
+
 class _Session(Struct, frozen=True):
     """A login. ``proof`` is a hash of the key and the team's token: with another token the login is void.
 
@@ -149,6 +184,7 @@ class Sessions:
         self._clock = clock
         self._keeper = keeper or Keeper()
         self._sessions: dict[str, _Session] = {}  # the oldest first
+        self._held: set[str] = set()
 
     def take_up(self) -> None:
         """Take up the logins that were kept."""
@@ -184,7 +220,24 @@ class Sessions:
         if session is None or session.until <= self._clock():
             return None
         team = teams.get(session.team)
-        return team if team is not None and _proof(key, team) == session.proof else None
+        holds = team is not None and (_proof(key, team) == session.proof or session.key in self._held)
+        return team if holds else None
+
+    @contextmanager
+    def held(self, key: str) -> Iterator[Callable[[Team], None]]:
+        """Let a session hold while its team gets another token; with the yielded function, it goes on."""
+        name = hash_of(key)
+
+        def renew(team: Team) -> None:
+            if name in self._sessions:
+                self._sessions[name] = replace(self._sessions[name], proof=_proof(key, team))
+                self._keep()
+
+        self._held.add(name)
+        try:
+            yield renew
+        finally:
+            self._held.discard(name)
 
     def close(self, key: str) -> None:
         """Log a browser out."""
@@ -226,6 +279,8 @@ class TeamArea:
         self._limiter = LoginLimiter()
         self._delayed: set[tuple[str, int | None]] = set()
         """The addresses and teams for which the answer to a wrong login waits; at most one for each connection."""
+        self._replaced = Quota(TOKENS_A_DAY, DAY_SECONDS)
+        self._deciding = trio.CapacityLimiter(1)  # each decision reads the records: one at a time
         self.games = OwnGames(feed)
         self.submissions = Submissions(lambda: feed.contest)
         self.challenges = ChallengeForm(feed)
@@ -330,14 +385,10 @@ class TeamArea:
         form = request.form()
         text, nonce = form.get("team", ""), form.get("nonce", "")
         team = self._feed.whole.contest.teams.get(int(text)) if re.fullmatch("[0-9]{1,10}", text) else None
-        who = (request.address, None if team is None else team.id)
-        if who in self._delayed:
-            return _refusal(429, "A wrong login of this team has just come from here. Wait some seconds.")
-        if not self._nonces.is_fresh(nonce):
-            return _refusal(403, "The login took too long, or was sent twice. Try again.")
-        token = signed_token(team, nonce, form.get("mac", ""))
-        if token is None or team is None:
-            return await self._refuse(who)
+        token = await self._signed(request, team, form)
+        if isinstance(token, Response):
+            return token
+        assert team is not None  # noqa: S101 - nobody signs for a team that there is not
         if not self._limiter.allow_login(team.id):
             return _refusal(429, "Your team logs in too often. Wait some seconds.")
         self._nonces.spend(nonce)
@@ -346,7 +397,46 @@ class TeamArea:
         proof = {"proof": prove_server(token, nonce, asked)} if re.fullmatch("[0-9a-f]{32}", asked) else {}
         return Response(encode(proof), JSON, headers=(cookie,))
 
-    async def _refuse(self, who: tuple[str, int | None]) -> AnyResponse:
+    async def _signed(self, request: Request, team: Team | None, form: Mapping[str, str]) -> str | Response:
+        """Return the team's token if the form has a fresh nonce signed with it; else the refusal, maybe delayed."""
+        who = (request.address, None if team is None else team.id)
+        if who in self._delayed:
+            return _refusal(429, "A wrong login of this team has just come from here. Wait some seconds.")
+        if not self._nonces.is_fresh(form.get("nonce", "")):
+            return _refusal(403, "The login took too long, or was sent twice. Try again.")
+        token = signed_token(team, form["nonce"], form.get("mac", ""))
+        return await self._refuse(who) if token is None else token
+
+    async def token(self, request: Request) -> AnyResponse:
+        """Give the team a new token, which is sent so that only the old one makes it readable."""
+        team, form = self.team_of(request), request.form()
+        if team is None:
+            return problem(401, "log in first, on the page /own")
+        token = await self._signed(request, team, form)
+        if isinstance(token, Response):
+            return token
+        if wait := self._replaced.seconds_left(team.id):
+            text = f"Your team has replaced its token {TOKENS_A_DAY} times in 24 hours"
+            return _refusal(429, f"{text}; try again in {in_words(wait)}.", retry_after(wait))
+        self._nonces.spend(form["nonce"])
+        self._replaced.count(team.id)
+        asked = NewToken(team=str(team.id), by=f"team {team.id}", why="the team replaces its token in its area")
+        try:
+            # A script of this page asks for the state all the time: it must not be refused between two tokens.
+            with self.sessions.held(request.cookie(COOKIE)) as renew:
+                made = await trio.to_thread.run_sync(
+                    making.decide, self._feed.folder, asked, limiter=self._deciding
+                )
+                (changed,) = made.teams
+                with trio.move_on_after(READ_BACK_SECONDS):
+                    while self._feed.whole.contest.teams.get(team.id, team).token != changed.token:
+                        await trio.sleep(POLL_SECONDS)
+                renew(changed)
+        except (UsageError, ConfigError, DatabaseError, RecordError) as error:
+            return _refusal(503, f"The token cannot be replaced now ({error}). Try again.")
+        return Response(encode({"masked": masked(changed.token, token, form["nonce"])}), JSON)
+
+    async def _refuse(self, who: tuple[str, int | None]) -> Response:
         self._delayed.add(who)
         try:
             # the browser waits; others at this address and for this team do not
@@ -391,8 +481,8 @@ def _type(kind: str) -> str:
     return {"jsonl": JSON_LINES, "txt": TEXT, "html": HTML}[kind]
 
 
-def _refusal(status: int, text: str) -> Response:
-    return Response(encode({"problem": text}), JSON, status)
+def _refusal(status: int, text: str, *headers: tuple[str, str]) -> Response:
+    return Response(encode({"problem": text}), JSON, status, headers)
 
 
 _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
@@ -402,4 +492,5 @@ _POST: dict[str, Callable[[TeamArea, Request], Awaitable[AnyResponse]]] = {
     _CHALLENGE: TeamArea.challenge,
     _QUESTION: TeamArea.question,
     _ANALYSIS: TeamArea.analysis,
+    "/own/token": TeamArea.token,
 }

@@ -11,6 +11,9 @@ export function fill(element, ...children) {
   element.replaceChildren(...fresh.childNodes);
 }
 
+/** A paragraph beside the matter: an empty state, or what is left out. */
+export const note = (...content) => h("p", { class: "note" }, ...content);
+
 /** Return a name that cannot change the direction of the text around it. */
 export const name = (text) => h("bdi", {}, text);
 

@@ -1,6 +1,6 @@
 // One event: tables, brackets, orders.
 
-import { fill, h, matchLink, name, teamLink, wide } from "./dom.js";
+import { fill, h, matchLink, name, note, teamLink, wide } from "./dom.js";
 import { stateText } from "./overview.js";
 import { fillFitted, freezeText, table } from "./table.js";
 
@@ -43,7 +43,7 @@ const views = {
   orders: (rounds) => rounds.map((one) => h("p", {}, h("a", { href: one.address }, `Round ${one.round}: all orders`))),
 };
 
-const notes = (list) => (list || []).map((note) => h("p", { class: "note" }, note));
+const notes = (list) => (list || []).map((text) => note(text));
 
 function crosstable(data) {
   const head = data.teams.map((team, n) => h("th", { scope: "col", title: team.name }, h("abbr", { title: team.name }, n + 1)));
@@ -61,7 +61,7 @@ function crosstable(data) {
       "Crosstable",
       h("table", { class: "crosstable" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "#"), h("th", { scope: "col", class: "left" }, "team"), head)), h("tbody", {}, rows)),
     ),
-    h("p", { class: "note" }, `Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to all matches of the two.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
+    note(`Cells: ${data.percent ? "percent" : "points"} of the row's team against the column's team. `, h("span", { class: "win" }, "underlined"), ": more than the other team; ", h("span", { class: "loss" }, "grey"), ": fewer. A cell leads to all matches of the two.", data.left_out ? ` ${data.left_out} more teams are in the table.` : ""),
   ];
 }
 
@@ -87,7 +87,7 @@ function pairing(one) {
       team && !one.bye ? h("b", {}, one.wins[n]) : null,
     );
   const matches = one.matches.map((match, n) => [n ? ", " : "", matchLink(match)]);
-  const card = h("div", { class: "pairing" }, one.third ? h("p", { class: "note" }, "Third place") : null, one.teams.map(side), h("p", { class: "note matches" }, matches));
+  const card = h("div", { class: "pairing" }, one.third ? note("Third place") : null, one.teams.map(side), h("p", { class: "note matches" }, matches));
   return h("li", { class: one.third ? "third" : null }, card);
 }
 

@@ -1,32 +1,28 @@
-// The login to a team's area: signs a nonce with the token, which stays in this browser.
+// The login to a team's area, and the form for a new token there: both sign a nonce with the token, which stays here.
 
-import { canonicalToken, signPageLogin } from "./sign.js";
+import { canonicalToken, signPageLogin, unmasked } from "./sign.js";
 
-const form = document.getElementById("login");
-const token = document.getElementById("token");
+const field = document.getElementById("token");
+const form = field.form;
 const button = form.querySelector("button");
 const say = (text) => (document.getElementById("problem").textContent = text);
 
-async function logIn() {
+async function send() {
+  const token = canonicalToken(field.value.trim());
   const { nonce } = await (await fetch("/own/nonce.json")).json();
-  const mac = signPageLogin(canonicalToken(token.value.trim()), nonce);
-  const body = new URLSearchParams({ team: form.elements.team.value.trim(), nonce, mac });
-  const answer = await fetch("/own/login", { method: "POST", body });
-  const { problem } = await answer.json();
+  const body = new URLSearchParams({ team: form.elements.team?.value.trim(), nonce, mac: signPageLogin(token, nonce) });
+  const { problem, masked } = await (await fetch(form.action, { method: "POST", body })).json();
   if (problem) return say(problem);
-  token.value = "";
-  location.reload();
+  if (!masked) return location.reload();
+  field.value = "";
+  say(`The new token, shown only now: ${unmasked(masked, token, nonce)}`);
 }
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   button.disabled = true;
   say("");
-  try {
-    await logIn();
-  } catch {
-    say("No connection to the server; try again.");
-  }
+  await send().catch(() => say("No connection; try again."));
   button.disabled = false;
 });
 button.disabled = false;

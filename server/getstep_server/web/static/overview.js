@@ -1,7 +1,7 @@
 // The overview: running boards, the table, the latest results, who is missing, what is next.
 
 import { Card, boardsOf, foremost } from "./boards.js";
-import { fill, h, HANGS, name, plural, teamLink, timeOfDay } from "./dom.js";
+import { fill, h, HANGS, name, note, plural, teamLink, timeOfDay } from "./dom.js";
 import { fillFitted, freezeText, results, table, withHidden } from "./table.js";
 
 const STATES = {
@@ -116,7 +116,7 @@ const separated = (nodes) => nodes.flatMap((node, n) => (n ? [", ", node] : [nod
 function next(state) {
   if (!state.next.length) {
     const over = state.progress.state === "over";
-    return h("p", { class: "note" }, over ? "All matches are played." : state.freeze ? "Pairings of later rounds are hidden during the freeze." : "No further match is known yet.");
+    return note(over ? "All matches are played." : state.freeze ? "Pairings of later rounds are hidden during the freeze." : "No further match is known yet.");
   }
   const rows = state.next.map((match) =>
     h("li", {}, h("a", { href: `/match/${match.match}` }, h("span", { class: "number" }, `#${match.match}`), name(match.teams[0].name), " – ", name(match.teams[1].name)), h("span", { class: "muted" }, ` ${match.event}`)),

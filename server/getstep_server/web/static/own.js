@@ -3,7 +3,7 @@
 import { analysisCell } from "./analysis.js";
 import { drawBoard, putDrawing } from "./board.js";
 import { look } from "./boards.js";
-import { duration, h, HANGS, name, plural, sayOffline, timeOfDay, wide } from "./dom.js";
+import { duration, h, HANGS, name, note, plural, sayOffline, timeOfDay, wide } from "./dom.js";
 
 const EVERY_MS = 5000;
 const FIRST = 6; // penalties that are shown at once: a phone has room for one
@@ -49,12 +49,12 @@ function now({ team, running }) {
 // --- penalties ---
 
 function penalties({ penalties: found, more }) {
-  if (!found.length) return section("Penalties", h("p", { class: "note" }, "None. Illegal moves, exceptions and missed limits of your bot will be shown here, each with its board."));
+  if (!found.length) return section("Penalties", note("None. Illegal moves, exceptions and missed limits will be shown here, each with its board."));
   return section(
     "Penalties",
     h("div", { class: "penalties" }, found.slice(0, FIRST).map(penalty)),
     found.length > FIRST ? h("details", { "data-key": "penalties" }, h("summary", {}, `${found.length - FIRST} other earlier penalties`), h("div", { class: "penalties" }, found.slice(FIRST).map(penalty))) : null,
-    more ? h("p", { class: "note" }, `and ${more} more: the replays have all of them`) : null,
+    more ? note(`and ${more} more: the replays have all of them`) : null,
   );
 }
 
@@ -86,7 +86,7 @@ async function draw(element, one) {
 // --- times ---
 
 function times({ times: events, edges }) {
-  if (!events.length) return section("Times of your moves", h("p", { class: "note" }, "Your team has played no move yet."));
+  if (!events.length) return section("Times of your moves", note("Your team has played no move yet."));
   return section("Times of your moves", events.map((one) => eventTimes(one, edges)));
 }
 
@@ -126,7 +126,7 @@ const edge = (ms) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`);
 const OUTCOMES = { win: "won", draw: "draw", loss: "lost" };
 
 function games({ matches, tags, older }) {
-  if (!matches.length) return section("Your games", h("p", { class: "note" }, "No match of your team is over yet."));
+  if (!matches.length) return section("Your games", note("No match of your team is over yet."));
   const all = h("p", {}, "All games: ", file("matches.jsonl", "JSON Lines"), ", ", file("matches.txt", "text"));
   const rows = matches.map((one) =>
     h(
@@ -146,7 +146,7 @@ function games({ matches, tags, older }) {
     all,
     tags.map(([tag, text]) => h("p", {}, "Games with the tag ", h("strong", {}, name(tag)), `: ${text}`)),
     wide("Your games", h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))),
-    older ? h("p", { class: "note" }, `and ${older} older; the files with all games have them`) : null,
+    older ? note(`and ${older} older; the files with all games have them`) : null,
   );
 }
 

@@ -171,7 +171,7 @@ async function send(path, fields) {
     const answer = await fetch(`/play/${path}`, { method: "POST", body: new URLSearchParams({ question: asked, ...fields }) });
     return await answer.json();
   } catch {
-    return { problem: "No connection to the server; try again." };
+    return { problem: "No connection; try again." };
   }
 }
 
@@ -265,7 +265,7 @@ function connect() {
   source.onopen = () => sayOffline("");
   source.onmessage = (message) => (chain = chain.then(() => take(JSON.parse(message.data))));
   source.onerror = () => {
-    sayOffline("No connection to the server. The page comes back automatically; if your game is gone, choose a new one.");
+    sayOffline("No connection. The page comes back automatically; if your game is gone, choose a new one.");
     if (source.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
   };
 }

@@ -1,6 +1,6 @@
 // A team's program: the form that sends it, what becomes of it, and its versions.
 
-import { fill, h, load, post } from "./dom.js";
+import { fill, h, load, note, post } from "./dom.js";
 import { table } from "./table.js";
 
 const view = document.getElementById("program");
@@ -26,7 +26,7 @@ function show({ open, most_bytes: bytes, latest, versions }) {
   form.hidden = !open;
   button.disabled = Boolean(latest?.busy);
   fill(status, latest ? result(latest) : null);
-  fill(list, versions.rows.length ? table(versions, "Versions of your program") : h("p", { class: "note" }, "The host runs no program of your team."));
+  fill(list, versions.rows.length ? table(versions, "Versions of your program") : note("The host runs no program of your team."));
   return button.disabled;
 }
 

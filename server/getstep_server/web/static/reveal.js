@@ -1,7 +1,7 @@
 // The reveal: to the table of the freeze, the hidden results are added one by one.
 
 import { Card, look } from "./boards.js";
-import { fill, h, name, plural } from "./dom.js";
+import { fill, h, name, note, plural } from "./dom.js";
 import { NARROW, freezeText, only, pair, table, withHidden } from "./table.js";
 
 const CLIMB_MS = 600; // a hall has to see which row moves; everything else on these pages takes 200 ms
@@ -85,7 +85,7 @@ export function create(root, state) {
     card.tick();
     fill(following, reveal.next && !reveal.over ? ["Next: ", pair(reveal.next), h("small", {}, about(reveal.next))] : "");
     fill(latest, many ? h("p", {}, `${reveal.count} results`) : reveal.latest.map(result));
-    fill(list, many ? reveal.latest.map(result) : reveal.board ? "" : h("p", { class: "note" }, reveal.count ? "No move was played." : "The final board of each match will be here."), many && rest ? h("p", {}, `and ${rest} more`) : "");
+    fill(list, many ? reveal.latest.map(result) : reveal.board ? "" : note(reveal.count ? "No move was played." : "The final board of each match will be here."), many && rest ? h("p", {}, `and ${rest} more`) : "");
     climb(stage, state);
     awaited = { step: reveal.step, place: 1 + state.table.teams.indexOf(reveal.focus), pair: reveal.next && pair(reveal.next) };
   }

@@ -9,10 +9,16 @@ export function canonicalToken(text) {
 }
 
 /** Return the signature of a nonce for the login on this page, as `sign_page_login` in getstep.wire does. */
-export function signPageLogin(token, nonce) {
-  const encoder = new TextEncoder();
-  return hex(hmac(encoder.encode(token), encoder.encode(`getstep page login v1:${nonce}`)));
+export const signPageLogin = (token, nonce) => hex(signed(token, `login v1:${nonce}`));
+
+/** Return the new token that the page has masked with the old one. */
+export function unmasked(digits, token, nonce) {
+  const mask = signed(token, `new token v1:${nonce}`);
+  return String.fromCharCode(...digits.match(/../g).map((pair, n) => parseInt(pair, 16) ^ mask[n]));
 }
+
+const encoded = (text) => new TextEncoder().encode(text);
+const signed = (token, text) => hmac(encoded(token), encoded(`getstep page ${text}`));
 
 function hmac(key, message) {
   const block = new Uint8Array(64);
@@ -55,7 +61,5 @@ function sha256(bytes) {
     }
     [a, b, c, d, e, f, g, h].forEach((value, i) => (hash[i] = (hash[i] + value) | 0));
   }
-  const out = new DataView(new ArrayBuffer(32));
-  hash.forEach((value, i) => out.setInt32(4 * i, value));
-  return new Uint8Array(out.buffer);
+  return Uint8Array.from(hash.flatMap((value) => [24, 16, 8, 0].map((n) => value >> n)));
 }

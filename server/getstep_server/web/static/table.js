@@ -1,6 +1,6 @@
 // Tables of the server: columns, and rows of cells.
 
-import { fill, h, name, plural, wide } from "./dom.js";
+import { fill, h, name, note, plural, wide } from "./dom.js";
 
 /** Return a table with the number of hidden results of each team, if a freeze hides some. */
 export function withHidden(data, freeze) {
@@ -68,13 +68,13 @@ function toggleAll() {
 
 /** Return a table. `link` gives the address of a row's team. */
 export function table(data, caption, { rows = Infinity, link = (team) => `/team/${team}` } = {}) {
-  if (!data || !data.columns) return h("p", { class: "note" }, "No table yet.");
+  if (!data || !data.columns) return note("No table yet.");
   const head = data.columns.map((column) =>
     h("th", { scope: "col", class: kind(column) }, column.heading),
   );
   const body = data.rows.slice(0, rows).map((cells, n) => row(data, cells, n, link));
   const more = data.rows.length - body.length;
-  const box = wide(caption, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)), more > 0 ? h("p", { class: "note" }, `and ${more} more`) : null);
+  const box = wide(caption, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)), more > 0 ? note(`and ${more} more`) : null);
   box.classList.add("table");
   return [box, h("button", { type: "button", class: "more", hidden: true, onclick: toggleAll })];
 }
@@ -99,7 +99,7 @@ const kind = (column) => [column.left || column.names ? "left" : "", column.spar
 export function results(list, empty, freeze, absence) {
   const hidden = freeze ? freeze.latest : [];
   const absent = absence && h("p", { class: "note absence" }, name(absence));
-  if (!list.length && !hidden.length) return absent || h("p", { class: "note" }, empty);
+  if (!list.length && !hidden.length) return absent || note(empty);
   return [absent, h("ol", { class: "results" }, [...hidden.map(hiddenResult), ...list.map(result)].slice(0, Math.max(list.length, hidden.length)))];
 }
 

@@ -1,6 +1,6 @@
 // One team: its matches, faults and times.
 
-import { duration, fill, h, HANGS, name, plural, timeOfDay, wide } from "./dom.js";
+import { duration, fill, h, HANGS, name, note, plural, timeOfDay, wide } from "./dom.js";
 
 const OUTCOMES = { win: "won", draw: "draw", loss: "lost" };
 
@@ -40,7 +40,7 @@ function factLine({ team, totals }) {
 const pair = (match) => h("a", { href: `/match/${match.match}` }, h("span", { class: "number" }, `#${match.match}`), name(match.teams[0].name), " – ", name(match.teams[1].name));
 
 function matches(state) {
-  if (!state.results.length) return h("p", { class: "note" }, "No match of this team is over yet.");
+  if (!state.results.length) return note("No match of this team is over yet.");
   const heads = ["#", "against", "result", "why", "as", "event", "faults", "time", "at"];
   const left = new Set(["against", "result", "why", "as", "event"]);
   return wide(
@@ -51,7 +51,7 @@ function matches(state) {
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: left.has(head) ? "left" : null }, head)))),
       h("tbody", {}, state.results.map((one) => row(one, state.team.id))),
     ),
-    state.older ? h("p", { class: "note" }, `and ${state.older} older`) : null,
+    state.older ? note(`and ${state.older} older`) : null,
   );
 }
 
