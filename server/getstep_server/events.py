@@ -556,6 +556,23 @@ class DiskFull(Notice):
 
 
 @dataclass(frozen=True, slots=True)
+class DiskLow(Notice):
+    """The disk of ``folder`` has only ``free`` bytes left. Below ``least`` no match starts: the host makes room."""
+
+    level = "warning"
+    logged = "disk_low"
+    whole = True
+
+    folder: str
+    free: int
+    least: int
+
+    def text(self, _: Names, /) -> str:
+        least = f"below {self.least / 1e6:.0f} MB no match starts"
+        return f"! The disk of {self.folder} has {self.free / 1e6:.0f} MB left; {least}. Make room in time."
+
+
+@dataclass(frozen=True, slots=True)
 class StandbyMissing(Notice):
     """Strict mode: no standby host has stored the record at ``place`` in time; it has those up to ``copied``."""
 
@@ -734,6 +751,7 @@ Event: TypeAlias = (
     | DiskFull
     | DatabaseAway
     | DatabaseLocked
+    | DiskLow
     | DiskUsable
     | StandbyMissing
     | StandbyReady

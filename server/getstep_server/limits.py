@@ -250,6 +250,9 @@ DISK_LEAST_FREE_BYTES = 16_000_000
 Running matches need it for their journal entries and records, 30 kB each.
 """
 
+DISK_LOW_BYTES = 1_000_000_000
+"""The free space below which the host is warned: room for 70,000 matches of hop. A day of an arena has 8,640."""
+
 DISK_CHECK_SECONDS = 1.0
 """The interval at which a full disk is checked: the contest resumes that soon after space was freed."""
 
@@ -293,6 +296,13 @@ MAX_SUBSCRIBERS = 500
 
 MAX_SUBSCRIBERS_PER_ADDRESS = 250
 """The same from one address: a large class behind one NAT, which leaves room for all others."""
+
+PAGE_REQUESTS_PER_SECOND = 100.0
+PAGE_REQUESTS_AT_ONCE = 5000
+"""The requests of one address, on average and at once; each takes about 1 ms. This computer has no such limit.
+
+A class of 250 behind one NAT that opens the page sends 4,000 in some seconds. Then its browsers follow events.
+"""
 
 MAX_TOPICS = 256
 """The pages whose state is kept. The oldest that nobody follows are forgotten: to build one takes milliseconds."""
@@ -449,6 +459,15 @@ The version in use is kept in any case. Of older ones the description stays, bec
 
 MAX_PROGRAM_VERSIONS = 10_000
 """The versions that a team may add in all: three an hour for a term."""
+
+TEAM_PROGRAM_BYTES = 200_000_000
+"""The bytes of all versions of a team's program whose files are kept: the oldest are deleted first.
+
+The latest version and the one in use are kept in any case. 1,000 teams with usual programs take 1 GB.
+"""
+
+SUBMISSIONS_A_DAY = 50
+"""The programs that a team may submit in 24 hours: each may take minutes of a core to build and to try."""
 
 PROGRAM_LOCK_SECONDS = 10.0
 """The time to wait for another process that stores or chooses a version: it needs milliseconds."""

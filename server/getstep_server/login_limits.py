@@ -87,3 +87,27 @@ class Quota:
         while len(self._times) >= MAX_ADDRESSES_KEPT:
             del self._times[next(iter(self._times))]
         self._times[who] = times
+
+
+class Rate:
+    """Lets each of many do something so often in a second, and more often for a short time, in a bounded memory.
+
+    Args:
+        per_second: how often on average.
+        burst: how often at once.
+    """
+
+    def __init__(self, per_second: float, burst: int) -> None:
+        self._per_second = per_second
+        self._burst = burst
+        self._left: dict[Hashable, tuple[float, float]] = {}  # who has been quiet for longest comes first
+
+    def take(self, who: Hashable) -> float:
+        """Return 0 and count it, or the seconds until it is possible once more."""
+        now = trio.current_time()
+        left, then = self._left.pop(who, (float(self._burst), now))
+        left = min(self._burst, left + (now - then) * self._per_second)
+        while len(self._left) >= MAX_ADDRESSES_KEPT:
+            del self._left[next(iter(self._left))]
+        self._left[who] = (left - 1 if left >= 1 else left, now)
+        return 0.0 if left >= 1 else (1 - left) / self._per_second

@@ -37,6 +37,7 @@ from getstep_server.events import (
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
+    DiskLow,
     DiskUsable,
     Event,
     FriendlyEnded,
@@ -147,6 +148,10 @@ TOLD: list[tuple[Event, dict[str, Any]]] = [
         {"level": "warning", "event": "teams_unreadable", "why": "teams.toml:3: ?"},
     ),
     (JournalCut("segment-1.journal", 9), {"level": "warning", "event": "journal_cut", "line": 9}),
+    (
+        DiskLow("autumn", 9, 2),
+        {"level": "warning", "event": "disk_low", "folder": "autumn", "free": 9, "least": 2},
+    ),
     (DiskFull("autumn", "no room"), {"level": "error", "event": "disk_full", "folder": "autumn", "why": "no room"}),
     (
         DatabaseLocked("autumn", "busy"),

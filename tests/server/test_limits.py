@@ -12,7 +12,10 @@ import re
 import shutil
 import signal
 import sqlite3
+import time
+from copy import copy
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,7 +31,7 @@ from getstep_server.config.contest import check_matches, database_path, load_con
 from getstep_server.config.contest import make_contest as make_folder
 from getstep_server.config.roster import add_teams
 from getstep_server.errors import ConfigError
-from getstep_server.events import Bus, DatabaseLocked, DiskFull, DiskUsable, TeamArrived
+from getstep_server.events import Bus, DatabaseLocked, DiskFull, DiskLow, DiskUsable, TeamArrived
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.net import registry as registry_module
 from getstep_server.net.connection import ClientConnection
@@ -285,6 +288,25 @@ async def test_some_room_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest
         await recorder.wait_for(DiskFull)
         assert not disk.writable
         nursery.cancel_scope.cancel()
+
+
+async def test_the_host_is_warned_before_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: MockClock
+) -> None:
+    free = [1_000_000_000, 999_999_999, 900_000_000, 1_900_000_000, 800_000_000, 2_000_000_000, 700_000_000]
+    looks = count()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free[min(next(looks), 6)]))
+    recorder = Recorder()
+    disk = Disk(tmp_path, recorder)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(disk.run)
+        while next(copy(looks)) < 9:  # the last look is over when another one has begun
+            await trio.to_thread.run_sync(time.sleep, 0.001)
+            mock_clock.jump(1.0)
+        nursery.cancel_scope.cancel()
+    # at once, and again only after there was twice the room
+    assert [event.free for event in recorder.of(DiskLow)] == [999_999_999, 700_000_000]
+    assert disk.writable
 
 
 async def test_a_database_that_another_program_holds_is_no_full_disk(tmp_path: Path) -> None:

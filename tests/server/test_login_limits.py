@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import count
 
 import trio
+from trio.testing import MockClock
 
 from getstep.wire import MAX_TEAM
-from getstep_server.login_limits import LoginLimiter
+from getstep_server.login_limits import LoginLimiter, Quota, Rate
 
 
 async def test_wrong_logins_wait_longer_each_time_and_not_for_ever(
@@ -46,3 +47,15 @@ async def test_a_team_may_log_in_so_often_in_so_long(autojump_clock: trio.testin
 async def test_a_team_may_log_in_so_often_for_each_of_its_seats(autojump_clock: trio.testing.MockClock) -> None:
     login_limiter = LoginLimiter()
     assert sum(login_limiter.allow_login(7, seats=16) for _ in range(1000)) == 320
+
+
+async def test_what_many_do_is_counted_in_a_bounded_memory(mock_clock: MockClock) -> None:
+    quota, rate = Quota(1, 10.0), Rate(1.0, 1)
+    for number in range(4097):
+        quota.count(number)
+        assert rate.take(number) == 0.0
+    assert (quota.seconds_left(0), quota.seconds_left(1)) == (0.0, 10.0)  # the oldest is forgotten
+    assert (rate.take(4096), rate.take(0)) == (1.0, 0.0)
+    mock_clock.jump(4.0)
+    assert quota.seconds_left(4096) == 6.0
+    assert (rate.take(4096), rate.take(4096)) == (0.0, 1.0)  # no more than a burst is saved

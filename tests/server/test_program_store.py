@@ -102,6 +102,15 @@ def test_twenty_versions_keep_their_files(store: ProgramStore) -> None:
     assert [one.number for one in store.versions(1) if one.removed] == [1]
 
 
+def test_versions_keep_their_files_up_to_200_mb(store: ProgramStore) -> None:
+    for number in range(1, 6):
+        stored(store, use=number == 1)
+        with (store.folder / "1" / str(number) / "source" / "data").open("wb") as file:
+            file.truncate(60_000_000)  # a sparse file: it has this size, and takes no room
+    stored(store, use=False)  # the latest; 5, 4 and 3 fit beside it, and 1 is in use
+    assert [one.number for one in store.versions(1) if not one.removed] == [1, 3, 4, 5, 6]
+
+
 def test_a_team_has_a_bounded_number_of_versions(store: ProgramStore) -> None:
     (store.folder / "1" / "10000").mkdir(parents=True)
     with pytest.raises(UsageError, match="the most"):

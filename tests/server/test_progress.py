@@ -25,6 +25,7 @@ from getstep_server.events import (
     DatabaseLocked,
     DecisionTaken,
     DiskFull,
+    DiskLow,
     DiskUsable,
     Event,
     IncidentsSummed,
@@ -154,6 +155,7 @@ SCENARIOS: dict[str, list[Event]] = {
     ],
     "a server error": [Throttled(ServerFault("match 3", "Traceback:\n  File x\nKeyError: 'x'"), 1)],
     "storage trouble": [
+        DiskLow("autumn", 900_000_000, 16_000_000),
         DiskFull("autumn", "1.0 MB are free"),
         DatabaseLocked("autumn", "database is locked"),
         DatabaseAway("autumn", "connection refused"),

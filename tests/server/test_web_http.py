@@ -329,6 +329,32 @@ async def test_one_address_has_so_many_connections(autojump_clock: MockClock) ->
             await stream.aclose()
 
 
+async def test_one_address_sends_so_many_requests(mock_clock: MockClock) -> None:
+    server = HttpServer(echo, HostCheck())
+
+    async def ask(address: str, path: str = "/") -> Response:
+        found = await server._answer(Request("GET", path, {}, {"host": "localhost"}, b"", address))
+        assert isinstance(found, Response)
+        return found
+
+    assert {(await ask("192.0.2.8")).status for _ in range(5000)} == {200}
+    refused = await ask("192.0.2.8", "/api/v1/contest")
+    assert (refused.status, refused.content_type) == (429, "application/problem+json")
+    assert dict(refused.headers)["Retry-After"] == "1"
+    assert {(await ask(address)).status for address in ("192.0.2.9", "127.0.0.1")} == {200}
+    mock_clock.jump(1.0)
+    assert [(await ask("192.0.2.8")).status for _ in range(101)] == [*[200] * 100, 429]
+
+
+async def test_this_computer_sends_as_many_as_it_likes() -> None:
+    server = HttpServer(echo, HostCheck())
+    request = Request("GET", "/", {}, {"host": "localhost"}, b"", "127.0.0.1")
+    for _ in range(5001):
+        found = await server._answer(request)
+        assert isinstance(found, Response)
+        assert found.status == 200
+
+
 async def test_a_connection_without_a_request_makes_room(autojump_clock: MockClock) -> None:
     async with serving() as (server, connect):
         streams = [await connect() for _ in range(512)]

@@ -113,6 +113,19 @@ async def test_a_team_has_one_at_a_time_and_others_have_theirs(app: App, browser
     assert (await other.json("/own/program.json"))["latest"]["text"] == ["1 before it"]
 
 
+async def test_a_team_submits_so_many_in_a_day(app: App, browser: Browser) -> None:
+    other = Browser(app)
+    await other.log_in(2, TOKENS[2])
+    for _ in range(50):
+        assert (await send(browser, app)).status == 202
+        app.own.submissions._latest.clear()  # it was tried
+        app.own.submissions._jobs.waiting.clear()
+    refused = await send(browser, app)
+    assert (refused.status, b"try again in 24 h" in refused.body) == (429, True)
+    assert 86_300 < int(dict(refused.headers)["Retry-After"]) <= 86_400
+    assert (await send(other, app)).status == 202
+
+
 @pytest.mark.parametrize(
     ("query", "data"),
     [

@@ -69,6 +69,11 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
+def tree_bytes(folder: Path) -> int:
+    """Return the size of all files below a folder; no link is followed. Raises OSError."""
+    return sum(Path(home, name).lstat().st_size for home, _, files in os.walk(folder) for name in files)
+
+
 def make_empty(folder: Path) -> None:
     """Make a folder, in place of one that an earlier process has left. Raises OSError."""
     shutil.rmtree(folder, ignore_errors=True)

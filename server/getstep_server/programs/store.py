@@ -29,9 +29,14 @@ from msgspec.structs import replace
 
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.file_lock import lock
-from getstep_server.limits import MAX_PROGRAM_VERSIONS, PROGRAM_LOCK_SECONDS, PROGRAM_VERSIONS_KEPT
+from getstep_server.limits import (
+    MAX_PROGRAM_VERSIONS,
+    PROGRAM_LOCK_SECONDS,
+    PROGRAM_VERSIONS_KEPT,
+    TEAM_PROGRAM_BYTES,
+)
 
-from .disk import delete_tree, disk_error, disk_errors, sync, sync_tree, write_durably
+from .disk import delete_tree, disk_error, disk_errors, sync, sync_tree, tree_bytes, write_durably
 from .version import DESCRIPTION, REMOVED, Description, ProgramVersion, description_bytes, read_version
 
 _CURRENT, _NEW, _ADDING, _LOCK = "current", ".new", ".adding", ".lock"
@@ -229,8 +234,11 @@ class ProgramStore:
             if use:
                 self._choose(team, number)
             there = [version for version in self.versions(team) if not version.removed]
-            for version in there[:-PROGRAM_VERSIONS_KEPT]:
-                if version.number != self._chosen(team):
+            size = 0
+            for kept, version in enumerate(reversed(there)):  # the latest first
+                size += tree_bytes(version.folder)
+                too_many = kept >= PROGRAM_VERSIONS_KEPT or (kept > 0 and size > TEAM_PROGRAM_BYTES)
+                if too_many and version.number != self._chosen(team):
                     _delete_files(version.folder)
         return self._one(team, number)
 

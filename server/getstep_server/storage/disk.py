@@ -14,8 +14,8 @@ from typing import TypeAlias, TypeVar
 
 import trio
 
-from getstep_server.events import DatabaseAway, DatabaseLocked, DiskFull, DiskUsable, Publish
-from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES
+from getstep_server.events import DatabaseAway, DatabaseLocked, DiskFull, DiskLow, DiskUsable, Publish
+from getstep_server.limits import DISK_CHECK_SECONDS, DISK_LEAST_FREE_BYTES, DISK_LOW_BYTES
 
 from .database import DatabaseError, DatabaseProblem
 
@@ -39,7 +39,7 @@ class Disk:
 
     Args:
         folder: the contest's.
-        publish: called when nothing can be written, and when everything can be written again.
+        publish: called when little room is left, when nothing can be written, and when everything can be again.
     """
 
     def __init__(self, folder: Path, publish: Publish) -> None:
@@ -47,6 +47,7 @@ class Disk:
         self._publish = publish
         self._waiting = 0
         self._scarce = False
+        self._low = False
         self._published: set[type[StorageProblem]] = set()
 
     @property
@@ -87,12 +88,19 @@ class Disk:
         """Check the free space every DISK_CHECK_SECONDS until cancelled."""
         while True:
             free = await trio.to_thread.run_sync(self._free)
+            self._warn_if_low(free)
             self._scarce = free < DISK_LEAST_FREE_BYTES
             if self._scarce:
                 why = f"{free / 1e6:.1f} MB are free, {DISK_LEAST_FREE_BYTES / 1e6:.1f} are wanted"
                 self._publish_once(DiskFull(str(self._folder), why))
             self._publish_if_writable()
             await trio.sleep(DISK_CHECK_SECONDS)  # as above
+
+    def _warn_if_low(self, free: float) -> None:
+        """Warn once, and again only after there was twice the room: free space goes up and down a little."""
+        if free < DISK_LOW_BYTES and not self._low:
+            self._publish(DiskLow(str(self._folder), int(free), DISK_LEAST_FREE_BYTES))
+        self._low = free < DISK_LOW_BYTES or (self._low and free < 2 * DISK_LOW_BYTES)
 
     def _free(self) -> float:
         try:

@@ -32,6 +32,7 @@ from getstep_server.config.invitations import Invitation, invitations, invitatio
 from getstep_server.config.toml_file import stamp_of
 from getstep_server.decisions import making, messages, requests, starting
 from getstep_server.errors import ConfigError, UsageError
+from getstep_server.limits import DISK_LOW_BYTES
 from getstep_server.records.decision import describe_decision
 from getstep_server.records.record import RecordError
 from getstep_server.reports.slips import address_to_type
@@ -571,6 +572,8 @@ def _facts(health: HostHealth, whole: Tournament) -> list[tuple[str, str]]:
         facts.append(("Stalled", ", ".join(stalled)))
     if slow is not None and slow.move_ms:
         facts.append(("Slowest team", f"{slow.name}, {Seen.seconds(slow.move_ms)} a move"))
+    # 0: it is not counted yet
+    low = ": make room in time" if 0 < health.disk_free < DISK_LOW_BYTES else ""
     incidents = ", ".join(f"{code} {count}" for code, count in sorted(health.incidents.items()))
     facts += [
         ("Questions", f"{health.questions} without an answer"),
@@ -578,6 +581,6 @@ def _facts(health: HostHealth, whole: Tournament) -> list[tuple[str, str]]:
         ("Spectators", "results are hidden from them" if whole.frozen_at is not None else "see all results"),
         ("Page", f"{health.connections} connections, {health.followers} that follow"),
         *([("Certificate", health.certificate_problem)] if health.certificate_problem else []),
-        ("Free disk", f"{health.disk_free / 1e9:.1f} GB"),
+        ("Free disk", f"{health.disk_free / 1e9:.1f} GB{low}"),
     ]
     return facts

@@ -67,10 +67,13 @@ from getstep_server.limits import (
     PAGE_HEAD_BYTES,
     PAGE_IDLE_SECONDS,
     PAGE_REQUEST_SECONDS,
+    PAGE_REQUESTS_AT_ONCE,
+    PAGE_REQUESTS_PER_SECOND,
     PAGE_SEND_BUFFER,
     PAGE_SEND_SECONDS,
     PAGE_UPLOAD_SECONDS,
 )
+from getstep_server.login_limits import Rate
 
 from .proxies import NO_PROXIES, BadProxyHeader, Proxies
 
@@ -360,6 +363,7 @@ class HttpServer:
         self._proxies = proxies
         self.answers: Counter[int] = Counter()
         """The answers that were sent, by status; an event stream counts when it begins."""
+        self._rate = Rate(PAGE_REQUESTS_PER_SECOND, PAGE_REQUESTS_AT_ONCE)
         self._uploads: set[int] = set()  # the teams whose long bodies are read
         # a set in the order of arrival: `_make_room` closes the one that has waited longest
         self._connections: dict[_BrowserConnection, None] = {}
@@ -576,6 +580,8 @@ class HttpServer:
         return Request(method, unquote(path), fields, headers, b"", address, scheme, said.user, by_proxy)
 
     async def _answer(self, request: Request) -> AnyResponse:
+        if not request.is_local and (wait := self._rate.take(request.address)):
+            return retry_later("too many requests from your address", wait, request.path)
         try:
             return await self._handle(request)
         except Exception:  # an error of one page must not end the others

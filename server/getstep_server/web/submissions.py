@@ -32,13 +32,16 @@ from getstep_server.limits import (
     MAX_SUBMISSIONS_WAITING,
     SUBMISSION_LINES,
     SUBMISSION_SECONDS,
+    SUBMISSIONS_A_DAY,
     SUBMISSIONS_WAITING_BYTES,
 )
+from getstep_server.login_limits import Quota
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.submission_status import FAILED, SubmissionStatus
 from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
+from getstep_server.tournament.challenges import DAY_SECONDS
 
-from .http import JSON, Request, Response, problem
+from .http import JSON, Request, Response, problem, retry_later
 from .jobs import Jobs
 from .topics import encode
 
@@ -96,6 +99,7 @@ class Submissions:
         self._command = command or _command
         self._latest: dict[int, SentProgram] = {}
         self._jobs = Jobs(self._try)
+        self._quota = Quota(SUBMISSIONS_A_DAY, DAY_SECONDS)
 
     # --- what comes in ---
 
@@ -109,6 +113,8 @@ class Submissions:
         waiting = sum(len(one.data) for one in self._jobs.waiting)
         if len(self._jobs.waiting) >= MAX_SUBMISSIONS_WAITING or waiting > SUBMISSIONS_WAITING_BYTES:
             return problem(503, "too many programs are waiting; try again in some minutes")
+        if wait := self._quota.seconds_left(team):
+            return retry_later(f"your team has submitted {SUBMISSIONS_A_DAY} programs in 24 hours", wait)
         return None
 
     def take(self, team: int, request: Request) -> Response:
@@ -133,6 +139,7 @@ class Submissions:
             )
         submission = SentProgram(team, name, convention, entry, request.body)
         self._latest[team] = submission
+        self._quota.count(team)
         self._jobs.put(submission)
         return Response(encode({"state": "waiting"}), JSON, 202)
 
