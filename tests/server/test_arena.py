@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +22,14 @@ from getstep_server.config.contest import ContestFile, init_contest, load_contes
 from getstep_server.events import Event, MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
 from getstep_server.formats.arena import LEAST_MARGIN, REPEAT_COST, START_RATING, _expected, _Known, margin, rate
+from getstep_server.limits import LOG_FILES_KEPT
 from getstep_server.reports.export import Standings
 from getstep_server.reports.progress_state import ProgressState
 from getstep_server.reports.tables import standings_table
+from getstep_server.runtime import contest_log
 from getstep_server.runtime.arena import closing_time
 from getstep_server.runtime.run import RunOutcome
+from getstep_server.storage import journal
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
@@ -34,6 +39,7 @@ from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
 from tests.support.formats import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
 from tests.support.servers import running
+from tests.support.site import following
 from tests.support.tournament_host import Host, result_of
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
@@ -449,3 +455,46 @@ async def joined(server: Any, team: int) -> None:
     while not any(team in ended.result.match.teams for ended in server.recorder.of(MatchEnded)):
         count = len(server.recorder.of(MatchEnded)) + 1
         await server.recorder.wait_for(MatchEnded, count)
+
+
+@pytest.mark.long
+async def test_an_arena_of_many_matches_grows_by_its_records_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs and the journal have a bounded size, and a match leaves about a kilobyte in memory."""
+    # so small that each of them is begun anew many times
+    monkeypatch.setattr(contest_log, "LOG_FILE_BYTES", 10_000)
+    monkeypatch.setattr(journal, "SEGMENT_BYTES", 10_000)
+    options = {"pause_seconds": 0, "matches": 900, "house_bots": []}
+    event = {**SMALL["event"], "format": "arena", "settings": options}
+    contest = make_contest(tmp_path, 4, event=event, start={"absent_seconds": PATIENCE}, on_disk=True)
+    async with running(contest) as server, trio.open_nursery() as nursery:
+        site = await following(tmp_path, nursery)
+        for team in range(1, 5):
+            nursery.start_soon(play, server.port, team)
+
+        async def size_after(matches: int) -> int:
+            """Return the bytes of all files but the database, once so many matches are over."""
+            with trio.fail_after(600):
+                while site.app.feed.whole.done < matches:
+                    await trio.sleep(0.05)
+            await site.json("/api/v1/matches")
+            server.recorder.events.clear()
+            gc.collect()
+            others = [path for path in tmp_path.rglob("*") if not path.name.startswith("contest.db")]
+            return sum(path.stat().st_size for path in others)
+
+        await size_after(100)
+        tracemalloc.start()
+        try:
+            # by then, all that is kept of the latest matches alone was allocated while it was traced
+            sizes = [await size_after(220)]
+            before, _ = tracemalloc.get_traced_memory()
+            sizes.append(await size_after(340))
+            after, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        nursery.cancel_scope.cancel()
+    # the server and the page have a tournament each; 2 kB and some noise
+    assert (after - before) / 120 < 3500, (before, after)
+    assert max(sizes) < 10_000 * (LOG_FILES_KEPT + 1) + 8 * 10_000, sizes
