@@ -102,6 +102,18 @@ def test_a_link_is_kept_as_a_hash_and_is_on_record(folder: Path, command: Comman
     assert "Eve joins as team" in "\n".join(said(command, "decisions", str(folder)))
 
 
+def test_links_begin_with_the_address_that_people_type(waiting: Path, command: Command) -> None:
+    path, plain = contest_path(waiting), contest_path(waiting).read_text()
+
+    def printed(setting: str, *options: str) -> str:
+        path.write_text(plain.replace("[server]\n", f"[server]\n{setting}"))
+        return command("teams", "invite", str(waiting), "--by", "Grace", *options).out
+
+    with_tls = 'web_port = 8443\ntls_certificate = "host.pem"\ntls_key = "host.key"\n'
+    assert printed(with_tls, "--host", "192.0.2.7").startswith("https://192.0.2.7:8443/join/")
+    assert printed('page_address = "https://contest.example.org"\n').startswith("https://contest.example.org/join/")
+
+
 @pytest.mark.parametrize(
     ("request_", "message"),
     [

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 import trio
 
 from getstep_server.config.class_list import kept_path
 from getstep_server.config.contest import ServerTable
+from getstep_server.decisions.making import decide
+from getstep_server.decisions.requests import Invite
 from getstep_server.limits import MAX_PAGE_CONNECTIONS_PER_ADDRESS
 from getstep_server.validation import ValidationError, validated
+from getstep_server.web import sign_up
 from getstep_server.web.app import App
 from getstep_server.web.http import Handler, HostCheck, HttpServer, Request, Response
 from getstep_server.web.proxies import Proxies
@@ -258,3 +262,29 @@ async def test_a_class_list_names_the_users_of_a_team(tmp_path: Path) -> None:
         kept_path(folder).write_text("[")
         app.own.users.refresh()  # says why in the page's log; nobody is logged in by it
         assert b'id="token"' in await answer(connect, by("eve@example.org"))
+
+
+async def test_a_team_signs_up_through_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pages have the address that the browser has typed, and limits count the client that the proxy names."""
+    monkeypatch.setattr(sign_up, "SIGN_UPS_PER_ADDRESS", 1)
+    folder = make_contest(tmp_path, 2, on_disk=True).folder
+    links = await trio.to_thread.run_sync(decide, folder, Invite(uses=3, by="Grace"))
+    (path,) = map(sign_up.join_path, links.keys.values())
+    async with trio.open_nursery() as nursery:
+        site = await following(folder, nursery)
+        async with serving(PROXY, site.app) as (_, connect):
+
+            async def post(client: str, team: str, *more: str) -> str:
+                body = urlencode({"word": 32 * team, "name": team, **dict.fromkeys(more, "1")})
+                proxied = [f"X-Forwarded-For: {client}", *ALL[1:3], f"Content-Length: {len(body)}"]
+                return (await answer(connect, asked(*proxied, path=path, method="POST") + body.encode())).decode()
+
+            joined = await post("203.0.113.9", "a")
+            assert status(joined.encode()) == 200
+            assert "SameSite=Strict; Secure" in joined
+            assert "https://contest.example.org/wheels/" in joined
+            slip = await post("203.0.113.9", "a", "slip")
+            assert '<td colspan="3">https://contest.example.org/</td>' in slip
+            assert status((await post("203.0.113.9", "b")).encode()) == 429
+            assert status((await post("203.0.113.10", "b")).encode()) == 200
+        nursery.cancel_scope.cancel()

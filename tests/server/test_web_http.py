@@ -332,8 +332,9 @@ async def test_one_address_has_so_many_connections(autojump_clock: MockClock) ->
 async def test_one_address_sends_so_many_requests(mock_clock: MockClock) -> None:
     server = HttpServer(echo, HostCheck())
 
-    async def ask(address: str, path: str = "/") -> Response:
-        found = await server._answer(Request("GET", path, {}, {"host": "localhost"}, b"", address))
+    async def ask(address: str, path: str = "/", *, by_proxy: bool = False) -> Response:
+        request = Request("GET", path, {}, {"host": "localhost"}, b"", address, by_proxy=by_proxy)
+        found = await server._answer(request)
         assert isinstance(found, Response)
         return found
 
@@ -344,6 +345,8 @@ async def test_one_address_sends_so_many_requests(mock_clock: MockClock) -> None
     assert {(await ask(address)).status for address in ("192.0.2.9", "127.0.0.1")} == {200}
     mock_clock.jump(1.0)
     assert [(await ask("192.0.2.8")).status for _ in range(101)] == [*[200] * 100, 429]
+    # a proxy of this computer that does not name its clients
+    assert [(await ask("127.0.0.1", by_proxy=True)).status for _ in range(5001)] == [*[200] * 5000, 429]
 
 
 async def test_this_computer_sends_as_many_as_it_likes() -> None:

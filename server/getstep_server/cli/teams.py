@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import fields, replace
 
-from getstep_server.addresses import doubtful_address
+from getstep_server.addresses import doubtful_address, reachable_host
 from getstep_server.config.class_list import NewTeam, read_roster
 from getstep_server.config.contest import load_contest, teams_path
 from getstep_server.config.contestants_package import write_contestants_package
@@ -248,7 +248,10 @@ def _say_when_it_holds(made: Made) -> None:
 
 def _teams_invite(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
-    host = args.host or address_to_type(contest)
+    server = contest.file.server
+    host = args.host or reachable_host(server.host)
+    if not (args.host or server.page_address) and (doubt := doubtful_address(server.host)):
+        print(f"! {doubt}", file=sys.stderr)
     page = page_address_to_type(contest, host).rstrip("/") or "(the address of the live page)"
     labels = {name: f"--{name}" for name in ("count", "uses", "until")}
     request = Invite(count=args.count, uses=args.uses, until=args.until, by=args.by, why=args.why)

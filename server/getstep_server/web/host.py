@@ -266,7 +266,7 @@ class HostConsole:
         if request.path == "/host/changes":
             return self._changes(request, session)
         if found := _SLIP.fullmatch(request.path):
-            return await self._slip(int(found[1]))
+            return await self._slip(int(found[1]), request)
         if found := _FILE.fullmatch(request.path):
             return await self._files.make(found[1], request.query) or self._missing()
         return self._missing()
@@ -403,9 +403,9 @@ class HostConsole:
             await trio.sleep(HOLDS_SECONDS)  # a key is replaced by a command, which tells this process nothing
         scope.cancel()
 
-    async def _slip(self, team: int) -> AnyResponse:
+    async def _slip(self, team: int, request: Request) -> AnyResponse:
         """Return the slip of a team, for the printer."""
-        contest = await trio.to_thread.run_sync(slip_contest, self._feed, team)
+        contest = await trio.to_thread.run_sync(slip_contest, self._feed, team, request)
         return self._missing() if contest is None else await slip_response(contest, address_to_type(contest))
 
     def _changing(self) -> Parts:

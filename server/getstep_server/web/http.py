@@ -149,6 +149,11 @@ class Request:
         """The name or address of this machine as the client has typed it."""
         return urlsplit(f"//{self.headers['host']}").hostname or "localhost"
 
+    @property
+    def port(self) -> int:
+        """The port of this page as the client has typed it, or the usual one of the scheme."""
+        return urlsplit(self.page).port or {"http": 80, "https": 443}[self.scheme]
+
     def cookie(self, name: str) -> str:
         """Return the value of a cookie that holds a random key; "" if there is none."""
         found = re.search(rf"(?:^|;\s*){name}=([A-Za-z0-9_-]{{16,64}})(?:;|$)", self.headers.get("cookie", ""))

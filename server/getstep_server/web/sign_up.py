@@ -146,7 +146,7 @@ class SignUpPage:
     async def _joined_page(self, request: Request, word: str, form: Mapping[str, str]) -> AnyResponse:
         """Return the page of a new team, or its slip; both have the token."""
         joined = self._joined[word]
-        contest = await trio.to_thread.run_sync(slip_contest, self._feed, joined.id)
+        contest = await trio.to_thread.run_sync(slip_contest, self._feed, joined.id, request)
         if contest is None or contest.teams[joined.id].token != joined.token:
             return self._refuse(410, "Your team has another token now: log in with it, or ask the host.")
         host = contest_host(contest, request)

@@ -18,8 +18,10 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 """What people type on the computer that serves the page. No other computer finds the page there."""
 
 
-def slip_contest(feed: Feed, team: int) -> Contest | None:
+def slip_contest(feed: Feed, team: int, request: Request) -> Contest | None:
     """Return the contest with this team alone, as its slip has it; None if there is no such team. It reads files.
+
+    The slip names the page as the sender of ``request`` has found it, unless the contest has a `page_address`.
 
     Raises:
         ConfigError: the files of the contest cannot be read.
@@ -30,7 +32,12 @@ def slip_contest(feed: Feed, team: int) -> Contest | None:
     status = feed.status if feed.server_runs else None
     if status is not None and status.address is not None:  # `run` may listen on another port than contest.toml says
         contest = contest.listening_on(port=status.address[1])
-    return replace(contest, teams={team: contest.teams[team]})
+    server = contest.file.server
+    if request.by_proxy:
+        server = replace(server, page_address=server.page_address or request.page)
+    else:
+        server = replace(server, web_port=request.port)
+    return replace(contest, teams={team: contest.teams[team]}, file=replace(contest.file, server=server))
 
 
 def contest_host(contest: Contest, request: Request) -> str:
