@@ -18,6 +18,7 @@ from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Plan, entrant, run
 from getstep.programs.program import identity_of
 from getstep.programs.start import SOURCES, WRAPPERS_FOLDER
+from getstep_server.config.event import game_heading
 from tests.support.convention_programs import game_of
 from tests.support.languages import EXAMPLES, SUFFIXES, TOOLS, example, need
 from tests.support.submitted_programs import add, contest_of, needs_sandbox
@@ -106,4 +107,4 @@ def test_an_example_on_the_host(
     file = example(convention, language)
     version = add(contest, file.name, file.read_bytes(), convention=convention)
     assert version.convention == convention
-    assert version.trial.startswith(f"{game_of(convention).name}: ")
+    assert version.trial.startswith(f"{game_heading(game_of(convention))}: ")
