@@ -38,6 +38,7 @@ from tests.support.arenas import arena, play
 from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
 from tests.support.formats import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.servers import running
 from tests.support.site import following
 from tests.support.tournament_host import Host, result_of
@@ -475,7 +476,7 @@ async def test_an_arena_of_many_matches_grows_by_its_records_alone(
 
         async def size_after(matches: int) -> int:
             """Return the bytes of all files but the database, once so many matches are over."""
-            with trio.fail_after(600):
+            with trio.fail_after(PATIENCE_SECONDS):
                 while site.app.feed.whole.done < matches:
                     await trio.sleep(0.05)
             await site.json("/api/v1/matches")

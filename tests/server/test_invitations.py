@@ -35,6 +35,7 @@ from tests.support.console import Host
 from tests.support.contests import make_contest
 from tests.support.decisions import said
 from tests.support.director import SMALL
+from tests.support.patience import PATIENCE_SECONDS
 from tests.support.random_results import half_played
 from tests.support.servers import connected, running, seated
 from tests.support.site import Browser, Site, following, without_status
@@ -193,7 +194,7 @@ async def test_a_person_signs_a_team_up(folder: Path, monkeypatch: pytest.Monkey
         slip = await browser.get(path, {**form, "slip": "1"})
         assert team.token in slip.body.decode()
         assert "default-src 'none'" in dict(slip.headers)["Content-Security-Policy"]
-        with trio.fail_after(10):  # the page reads the record within a second
+        with trio.fail_after(PATIENCE_SECONDS):  # the page reads the record within a second
             while team.id not in site.app.feed.whole.contest.teams:
                 await trio.sleep(0.01)
         assert "The Hoppers" in (await browser.get("/own")).body.decode()
@@ -338,7 +339,7 @@ async def test_before_the_start_the_pages_follow_teams_toml(waiting: Path) -> No
         site: Site = await following(waiting, nursery)
         browser = Browser(site.app)
         assert (await sign_up(browser, await made_link(waiting), "Eve"))[0] == 200
-        with trio.fail_after(20):
+        with trio.fail_after(PATIENCE_SECONDS):
             while b"Eve" not in (await browser.get("/own")).body:
                 await trio.sleep(0.05)
         nursery.cancel_scope.cancel()
