@@ -20,6 +20,8 @@ from getstep.wire import Connection, End, GetStep, Join, Message, Role, Start, S
 from getstep_engines import GAMES
 
 CHOICES = 8
+AGAIN_SECONDS = 0.1
+"""The pause before a bot that was cut off connects again."""
 
 
 class Bot:
@@ -75,10 +77,20 @@ def chosen(game: str, question: GetStep) -> Any:
     return moves[zlib.crc32(f"{question.move_number} {question.board}".encode()) % len(moves)]
 
 
+async def joined(host: str, port: int, team: int, seconds: float) -> Bot:
+    """Connect until a bot has joined, as clients do: a full server admits one waiting connection of an address."""
+    while True:
+        bot = Bot(team, seconds, await trio.open_tcp_stream(host, port))
+        try:
+            await bot.join()
+        except EOFError:
+            await trio.sleep(AGAIN_SECONDS)
+        else:
+            return bot
+
+
 async def main(host: str, port: int, log: Path, teams: int, matches: int, seconds: float) -> None:
-    bots = [Bot(team, seconds, await trio.open_tcp_stream(host, port)) for team in range(1, teams + 1)]
-    for bot in bots:
-        await bot.join()
+    bots = [await joined(host, port, team, seconds) for team in range(1, teams + 1)]
     print("all here", flush=True)
     async with trio.open_nursery() as nursery:
         for bot in bots:
