@@ -185,7 +185,7 @@ def check_stream(client: Client, contest: Path) -> None:
 @pytest.mark.parametrize("proxy", PROXIES)
 async def test_the_page_behind_a_reverse_proxy(proxy: str, contest: Path, tmp_path: Path) -> None:
     if not os.environ.get(REQUIRED) and shutil.which(proxy) is None:
-        pytest.skip(f"{proxy} is not installed")
+        pytest.skip(f"{proxy} is not installed")  # a file for a proxy cannot be tried without that proxy
     folder = tmp_path / "proxy"
     folder.mkdir()
     async with behind(proxy, contest, folder) as client:

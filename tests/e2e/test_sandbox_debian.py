@@ -42,15 +42,14 @@ exec setpriv --reuid="$1" --regid="$1" --clear-groups \\
 def test_all_protections_hold_in_debian_12_as_root_and_as_a_user(tmp_path: Path) -> None:
     root = tmp_path / "root"
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
-        # in a container root may have no mounts
-        pytest.skip("root may not have mounts of its own here")
+        pytest.skip("root may not have mounts of its own here")  # as in many containers; the root needs /proc
     packages = "--include=bubblewrap,python3"
     made = subprocess.run(
         ["mmdebstrap", "--quiet", "--variant=minbase", packages, "bookworm", root],
         capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False,
     )  # fmt: skip
     if made.returncode:
-        # without its mirror there is nothing to try the sandbox in
+        # without a mirror of Debian 12 there is no such system; other tests simulate it
         pytest.skip(f"Debian 12 cannot be had here: {made.stderr.strip().splitlines()[-1:]}")
     try:
         source, target = ROOT / "server" / "getstep_server", root / "opt" / "getstep_server"

@@ -149,10 +149,10 @@ async def replaced(browser: Browser, token: str) -> Response:
 
 
 async def test_a_team_replaces_its_token_and_the_old_one_is_dead(app: App, browser: Browser) -> None:
-    other, stranger = Browser(app), Browser(app, "192.0.2.66")
+    other, without_session = Browser(app), Browser(app, "192.0.2.66")
     for one in (browser, other):
         assert (await one.log_in(1, TOKENS[1])).status == 200
-    assert (await replaced(stranger, TOKENS[1])).status == 401  # no session
+    assert (await replaced(without_session, TOKENS[1])).status == 401
     assert (await replaced(browser, TOKENS[2])).status == 403  # a stolen cookie is not enough
     answer = await replaced(browser, TOKENS[1])
     assert answer.status == 200

@@ -260,7 +260,7 @@ class TurnFiles:
                 group.parquet.close()
 
     def add(self, game: str, options: Mapping[str, int], played: RecordedGame) -> None:
-        """Add a game; the files have it when the context ends.
+        """Add a game. It is in the files at the latest when the context ends.
 
         Raises:
             TurnError: this game, or one before it, is against the rules.

@@ -80,7 +80,7 @@ class Certificate:
             What is new for the host: another certificate, one that is refused, or that it expires soon.
         """
         said, stamp = [], self._stamp()
-        # The same at two looks: whoever renews it writes one file after the other.
+        # Two looks must see the same files: a renewal writes one file after the other.
         if stamp != self._tried and stamp == self._seen:
             self._tried = stamp
             said.append(self._take())

@@ -127,7 +127,7 @@ class SignUpPage:
         finally:
             self._delayed.discard(request.address)
         return self._refuse(
-            404, "This link is wrong. Open it as you have it from the host, or ask for another one."
+            404, "This link is wrong. Copy the whole link that the host has sent, or ask the host for another one."
         )
 
     # --- pages ---
