@@ -16,8 +16,10 @@ import pytest
 
 from getstep_server.addresses import lan_address
 from getstep_server.cli import run as run_command
-from getstep_server.config.contest import load_contest
-from getstep_server.storage.contest_state import results_of
+from getstep_server.config.contest import Contest, load_contest
+from getstep_server.storage.contest_state import results_of, tournament_of
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
+from getstep_server.tournament.tournament import Tournament
 from tests.support.command import Command
 
 
@@ -62,6 +64,27 @@ def test_a_contest_that_is_over_stays_as_it_is(command: Command, autumn: Path) -
     assert "starts" not in again.out.lower()
     assert again.out.partition("Standings after")[2] == first
     assert len(results_of(load_contest(autumn))) == 6
+
+
+@pytest.mark.parametrize(
+    "error", [ServerAwayError("it restarts"), DatabaseError("it is killed", DatabaseProblem.AWAY)]
+)
+def test_a_database_that_goes_away_after_the_last_result_is_waited_for(
+    command: Command, autumn: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    errors = [error]
+
+    def fails_once(contest: Contest) -> Tournament:
+        if errors:
+            raise errors.pop()
+        return tournament_of(contest)
+
+    monkeypatch.setattr(run_command, "tournament_of", fails_once)
+    monkeypatch.setattr(run_command, "_RETRY_SECONDS", 0)
+    ran = command("run", str(autumn), "--now")
+    assert (ran.code, ran.err) == (0, "")
+    assert "Standings after 6 matches" in ran.out
+    assert errors == []
 
 
 def test_too_few_files_for_the_seats_are_said_at_the_start(

@@ -8,7 +8,7 @@ import re
 import socket
 import zipfile
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,7 @@ async def test_decisions_are_those_of_the_commands(
 ) -> None:
     browser = Host(site)
     await browser.open(new_link(folder))
+    until = f"{datetime.now() + timedelta(days=2):%Y-%m-%d %H:%M}"
     forms = [
         {"decision": "pause", "match": "3", "at_once": "on", "why": "lunch"},
         {"decision": "resume", "match": "3", "why": "after lunch"},
@@ -197,6 +198,8 @@ async def test_decisions_are_those_of_the_commands(
         {"decision": "reveal", "why": "the ceremony"},
         {"decision": "strict", "why": "the second laptop is here"},
         {"decision": "not_strict", "why": "it is gone"},
+        {"decision": "invite", "count": "2", "uses": "3", "until": until, "why": "people may sign up"},
+        {"decision": "revoke", "invitations": "1", "why": "a link was shown to others"},
     ]
     assert {form["decision"] for form in forms} == {
         kind.__struct_config__.tag for kinds in host.KINDS.values() for kind in kinds
@@ -229,6 +232,8 @@ async def test_decisions_are_those_of_the_commands(
         ["reveal", folder_text, "--all", "--why", "the ceremony"],
         ["standby", folder_text, "--strict", "on", "--why", "the second laptop is here"],
         ["standby", folder_text, "--strict", "off", "--why", "it is gone"],
+        ["teams", "invite", folder_text, "--count", "2", "--uses", "3", "--until", until],
+        ["teams", "revoke", folder_text, "1", "--why", "a link was shown to others"],
     ]
     for words in commands:
         assert await trio.to_thread.run_sync(run_command, words) == 0, capsys.readouterr()

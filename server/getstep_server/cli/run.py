@@ -37,6 +37,7 @@ from getstep_server.config.roster import add_teams
 from getstep_server.decisions.starting import time_of_day
 from getstep_server.errors import UsageError
 from getstep_server.events import EXCEPT_MOVES, Bus, ContestStarted
+from getstep_server.limits import DATABASE_DOUBT_SECONDS
 from getstep_server.net.listener import file_limit, raise_file_limit
 from getstep_server.programs.store import ProgramStore
 from getstep_server.reports.progress import ProgressView
@@ -48,6 +49,7 @@ from getstep_server.runtime.service_manager import ServiceManager
 from getstep_server.runtime.start import StartCondition
 from getstep_server.standby.marks import check_may_run
 from getstep_server.storage.contest_state import accept_loss, games_of, results_of, tournament_of
+from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.lost_records import set_aside
 from getstep_server.storage.recovery import left_running
@@ -72,6 +74,7 @@ from .clusters import add_dask, cluster_maker
 from .crash_demo import run_crash_demo
 from .host_key import add_host_page, console_lines
 
+_RETRY_SECONDS = 0.5  # a database's server that restarts takes seconds
 HOSTED_CELLS = 200
 """Terminal cells for the teams with a program on this machine: 64 teams would fill a screen."""
 
@@ -225,10 +228,28 @@ def _run_opened(
         outcome = trio.run(run_with_helpers, opened, bus, when, helpers, make_cluster)
         if outcome is RunOutcome.STOPPED:
             progress.hurry()
+    tournament, chain = _read_patiently(contest)
     if outcome is RunOutcome.FINISHED:
-        _print_next_steps(contest, progress)
+        _print_next_steps(contest, progress, tournament, chain)
     hint = f"Every finished match is on record; resume with: {shell_command('run', contest.folder)}"
-    return _print_outcome(contest, progress, outcome, hint)
+    return _print_outcome(contest, progress, tournament, outcome, hint)
+
+
+def _read_patiently(contest: Contest) -> tuple[Tournament, tuple[int, str]]:
+    """Return the tournament on record and the chain's end; wait for a database's server that goes away just now.
+
+    The contest is over and stored: an error here would look like a loss.
+    """
+    until = time.monotonic() + DATABASE_DOUBT_SECONDS
+    while True:
+        try:
+            with Store(contest.database, reading=True) as store:
+                return tournament_of(contest), store.chain()
+        except (ServerAwayError, DatabaseError) as error:
+            away = isinstance(error, ServerAwayError) or error.problem is DatabaseProblem.AWAY
+            if not away or time.monotonic() > until:
+                raise
+            time.sleep(_RETRY_SECONDS)
 
 
 def _page_listener(contest: Contest, progress: ProgressView) -> socket.socket | None:
@@ -345,8 +366,9 @@ def _hosted_teams(contest: Contest, progress: ProgressView, *, on_cluster: bool)
     return set(teams)
 
 
-def _print_outcome(contest: Contest, progress: ProgressView, outcome: RunOutcome, hint: str) -> int:
-    tournament = tournament_of(contest)
+def _print_outcome(
+    contest: Contest, progress: ProgressView, tournament: Tournament, outcome: RunOutcome, hint: str
+) -> int:
     title = f"Standings after {pluralize(tournament.done, 'match')}"
     for table in all_tables(contest, tournament.tables(), title=title):
         progress.console.print(table)
@@ -356,14 +378,15 @@ def _print_outcome(contest: Contest, progress: ProgressView, outcome: RunOutcome
     return EXIT_STOPPED
 
 
-def _print_next_steps(contest: Contest, progress: ProgressView) -> None:
+def _print_next_steps(
+    contest: Contest, progress: ProgressView, tournament: Tournament, chain: tuple[int, str]
+) -> None:
     """Print the hash that proves later that the records are unchanged, and the command for the report."""
-    with Store(contest.database, reading=True) as store:
-        length, digest = store.chain()
+    length, digest = chain
     progress.say(f"Hash of the last of {length} records; keep it for verify --expect-hash:\n{digest}")
     progress.say(f"To write a page with all results: {shell_command('report', contest.folder)}")
     progress.say(f"To show the live page again: {shell_command('web', contest.folder)}")
-    if tournament_of(contest).frozen_at is not None:
+    if tournament.frozen_at is not None:
         progress.say(f"To show the hidden results: {shell_command('reveal', contest.folder)}")
 
 
@@ -423,7 +446,7 @@ def _rehearse_copy(prepared: Contest, contest: Contest, bots: Bots, args: argpar
         outcome = trio.run(run_with_bots, contest, bus, bots)
     seconds = time.monotonic() - began
     again = f"Start the rehearsal again with: {shell_command('rehearse', prepared.folder)} --bots"
-    code = _print_outcome(contest, progress, outcome, again)
+    code = _print_outcome(contest, progress, tournament_of(contest), outcome, again)
     for line in what_to_look_at(prepared, contest, seconds):
         progress.say(line)
     if args.keep is not None:
@@ -528,7 +551,9 @@ def _demo_undisturbed(folder: Path, games: list[str], args: argparse.Namespace) 
     bus.subscribe(progress, EXCEPT_MOVES)
     with progress.shown():
         outcome = trio.run(run_with_bots, contest, bus, bots)
-    return _print_outcome(contest, progress, outcome, f"Start the demo again with: {shell_command('demo')}")
+    return _print_outcome(
+        contest, progress, tournament_of(contest), outcome, f"Start the demo again with: {shell_command('demo')}"
+    )
 
 
 def _demo_crash(folder: Path, games: list[str], args: argparse.Namespace) -> int:
@@ -537,7 +562,7 @@ def _demo_crash(folder: Path, games: list[str], args: argparse.Namespace) -> int
     progress.say("\nThe same contest again, with a server in a process of its own, which is killed:")
     trio.run(run_crash_demo, contest, bots, progress.say)
     undisturbed = load_contest(folder / "demo")
-    _print_outcome(contest, progress, RunOutcome.FINISHED, "")
+    _print_outcome(contest, progress, tournament_of(contest), RunOutcome.FINISHED, "")
     same = games_of(contest.database) == games_of(undisturbed.database)
     same = same and tournament_of(contest).tables() == tournament_of(undisturbed).tables()
     progress.say(SAME if same else DIFFERENT)
