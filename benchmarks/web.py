@@ -1,14 +1,16 @@
 """The effect of the live page under load on the judge. ``python -m benchmarks.web``
 
 One server judges 32 matches between bots that answer at once. In turns it runs without a page, and with the
-page and its spectators: 300 that follow the overview, and 50 that open it and never read. ``--readers 300`` adds
-readers of the API's feed. All of them have lowest priority and some have another address, because in a contest they
-are other machines. Two of the bots think exactly 50 ms. Reported are the judged moves a second, the error of the
-thinking time that is on record for those two (median and 99th percentile), and the processor time and memory of the
-page's process, and the time between two updates of a spectator or a reader (median and 99th percentile). That time
-is between the page's own stamps in the updates of each tenth of them: on a busy machine the readers' process stands
-still for a second, and would measure itself. Also reported is the 99th percentile of how old an update is when it
-is read, which includes that.
+page and its spectators: 300 that follow the overview, and 50 that open it and never read. ``--readers 300``
+adds readers of the API's feed. All of them have lowest priority and some have another address, because in a
+contest they are other machines. Two of the bots think exactly 50 ms. Reported are the judged moves a second,
+the error of the thinking time that is on record for those two (median and 99th percentile), and the processor
+time and memory of the page's process, the processor time that the judge takes for a move (the readers compete
+with the bots for this machine's cores and so change the moves a second, but not this), and the time between two
+updates of a spectator or a reader (median and 99th percentile). That time is between the page's own stamps in
+the updates of each tenth of them: on a busy machine the readers' process stands still for a second, and would
+measure itself. Also reported is the 99th percentile of how old an update is when it is read, which includes
+that.
 """
 
 from __future__ import annotations
@@ -50,9 +52,11 @@ _PAGE, _FEED = re.compile(rb'data: \{"now":(\d+)'), re.compile(rb'"token":"[^"]*
 
 
 class Measured(NamedTuple):
-    """One run: moves a second, the page's share of a core and its memory, time between updates, and their age."""
+    """One run: moves a second, the judge's processor time for one, the error of the thinking time, the page's share
+    of a core and its memory, time between updates, and their age."""
 
     moves: float
+    judge_us: float
     error_ms: float
     error_p99_ms: float
     core: float
@@ -82,14 +86,15 @@ def main() -> None:
         page: [statistics.median(column) for column in zip(*found, strict=True)] for page, found in runs.items()
     }
     print(
-        f"{'':14}{'moves/s':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}"
+        f"{'':14}{'moves/s':>10}{'judge':>10}{'clock error':>14}{'p99':>11}{'page: core':>12}{'MB':>7}"
         f"{'update':>9}{'p99':>9}{'age p99':>9}"
     )
     for page, name in ((False, "without page"), (True, "with page")):
-        moves, error, p99, core, megabytes, update, late, age = middle[page]
-        shares = f"{moves:10.0f}{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}"
+        moves, judge, error, p99, core, megabytes, update, late, age = middle[page]
+        shares = f"{moves:10.0f}{judge:7.1f} µs{error:11.3f} ms{p99:8.3f} ms{100 * core:10.1f} %{megabytes:7.0f}"
         print(f"{name:14}{shares}{update:7.2f} s{late:7.2f} s{age:7.2f} s")
-    print(f"moves/s with the page: {100 * middle[True][0] / middle[False][0] - 100:+.1f} %")
+    moves, judge = (100 * middle[True][column] / middle[False][column] - 100 for column in (0, 1))
+    print(f"with the page: {moves:+.1f} % moves/s, {judge:+.1f} % processor time of the judge for a move")
 
 
 def measured(seconds: float, readers: int, *, page: bool) -> Measured:
@@ -257,7 +262,7 @@ def _observe(folder: Path, server: int, seconds: float, *, page: bool, begin: Ca
     child = _child(server) if page else 0
     if page:
         begin()
-    before, began, lines = _ticks(child), time.monotonic(), 0
+    before, judge, began, lines = _ticks(child), _ticks(server), time.monotonic(), 0
     errors: list[float] = []
     while time.monotonic() < began + seconds:
         time.sleep(0.1)
@@ -269,7 +274,8 @@ def _observe(folder: Path, server: int, seconds: float, *, page: bool, begin: Ca
     took = time.monotonic() - began
     core = (_ticks(child) - before) / TICKS / took
     p99 = sorted(errors)[int(0.99 * len(errors))]
-    return Measured(lines / took, statistics.median(errors), p99, core, _megabytes(child), 0.0, 0.0, 0.0)
+    judge_us = 1e6 * (_ticks(server) - judge) / TICKS / lines
+    return Measured(lines / took, judge_us, statistics.median(errors), p99, core, _megabytes(child), 0.0, 0.0, 0.0)
 
 
 def _child(pid: int) -> int:
