@@ -46,7 +46,7 @@ CONTESTANTS = ["getstep", "getstep-bots", "getstep-engines"]
 LARGEST = 3_000_000
 """The bytes that a contestant's installation may take beside msgpack."""
 
-LARGEST_HOST = 122_000_000
+LARGEST_HOST = 140_000_000
 """The bytes that a host's installation may take beside Python; numpy takes 70 MB of them."""
 
 

@@ -19,6 +19,7 @@ from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.net.registry import Fence
 from getstep_server.runtime.fencing import Fencing
 from getstep_server.runtime.run import open_contest
+from getstep_server.standby.fence_certificate import certificate, certifies
 from getstep_server.standby.folder import CopyError, CopyFolder
 from getstep_server.standby.follower import ADDRESS, HEADER, Follower
 from getstep_server.standby.marks import (
@@ -45,7 +46,7 @@ from getstep_server.standby.messages import (
     encode,
     is_copied,
 )
-from getstep_server.standby.sealed import HEAD_BYTES, Sealer, SealError, certificate, certifies, length_of
+from getstep_server.standby.sealed import Sealer, SealError, length_of
 from getstep_server.standby.source import OtherChainError, Source
 from getstep_server.standby.taking import take_over
 from getstep_server.storage import journal as journal_module
@@ -243,8 +244,8 @@ def test_frames_are_read_once_and_in_order_by_who_has_the_key() -> None:
 
 def test_a_frame_that_claims_too_much_is_refused_by_its_head() -> None:
     with pytest.raises(SealError, match="expected at most 16777216"):
-        length_of(b"\x01\x00\x00\x01" + bytes(HEAD_BYTES))
-    assert length_of(b"\x01\x00\x00\x00" + bytes(HEAD_BYTES)) == 1 << 24
+        length_of(b"\x01\x00\x00\x01")
+    assert length_of(b"\x01\x00\x00\x00") == 1 << 24
 
 
 def test_a_certificate_is_for_one_number_and_one_key() -> None:

@@ -8,8 +8,8 @@ from getstep_server.config.contest import Contest
 from getstep_server.config.host_key import host_key
 from getstep_server.errors import ContestStopped
 from getstep_server.net.registry import Fence
+from getstep_server.standby.fence_certificate import certificate, certifies
 from getstep_server.standby.marks import Mark, lost_text, read_mark, was_followed, write_mark
-from getstep_server.standby.sealed import certificate, certifies
 
 LOOK_SECONDS = 0.5
 """The interval at which the mark is looked for: the page writes it, and nothing tells this process."""
