@@ -2250,7 +2250,7 @@ private:
     std::map<std::string, int> again_;
 };
 
-// --- the pauses between connections: protocol.md, "Reconnecting" and "Trust" ------------------------------------------
+// --- the pauses between connections: protocol.md, "Reconnecting", and docs/proofs.md, "Trust" ------------------------------------------
 
 class Backoff {
 public:
@@ -2281,7 +2281,7 @@ private:
     std::minstd_rand random_;
 };
 
-/// Return true if the bot stops after `goodbye`: the table in protocol.md, "Trust".
+/// Return true if the bot stops after `goodbye`: the table in docs/proofs.md, "Trust".
 inline bool ends_the_run(const Goodbye& goodbye, bool proved, bool welcomed, bool ever_proved) {
     if (goodbye.retry_ms) return false;
     if (proved) return true;
@@ -3067,7 +3067,7 @@ inline void install_signal_handlers(bool quiet) {
 
 // --- starting the program again: a function that never returns cannot be ended in another way -------------------------
 
-/// What a program that is started again has to know of what was before it: protocol.md, "Trust".
+/// What a program that is started again has to know of what was before it: docs/proofs.md, "Trust".
 struct Restarted {
     bool proved = false;   // a server has proved that it knows the token
     bool located = false;  // and at which address it is

@@ -4788,7 +4788,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             match = null;
         }
 
-        // --- the end of a connection (protocol.md, "Trust" and "Reconnecting") ---
+        // --- the end of a connection (docs/proofs.md, "Trust" and "Reconnecting") ---
 
         private bool EndsTheRun(Message last)
         {

@@ -4370,7 +4370,7 @@ public final class Getstep {
             return lines[lines.length > 1 && lines[0].endsWith(" threw:") ? 1 : 0];
         }
 
-        // --- the end of a connection (protocol.md, "Trust" and "Reconnecting") ---
+        // --- the end of a connection (docs/proofs.md, "Trust" and "Reconnecting") ---
 
         private boolean endsTheRun(Message last) {
             if (last.retryMs != null) {

@@ -1074,7 +1074,7 @@ class RepeatedProblems {
   }
 }
 
-// --- the pauses between connections: protocol.md, "Reconnecting" and "Trust" ----------------------------------------------
+// --- the pauses between connections: protocol.md, "Reconnecting", and docs/proofs.md, "Trust" ----------------------------------------------
 
 const between = (lowest, highest) => lowest + Math.random() * (highest - lowest);
 
@@ -1107,7 +1107,7 @@ class Backoff {
   }
 }
 
-/** Return true if the bot stops after `goodbye`: the table in protocol.md, "Trust". */
+/** Return true if the bot stops after `goodbye`: the table in docs/proofs.md, "Trust". */
 function endsTheRun(goodbye, { proved, welcomed, everProved }) {
   if (goodbye.retry_ms !== null) return false;
   if (proved) return true;

@@ -42,7 +42,7 @@ def test_the_cases_are_in_order_and_complete() -> None:
 
 def test_each_case_names_a_section_of_the_protocol() -> None:
     places = set()
-    for page in ("protocol.md", "docs/classic.md"):
+    for page in ("protocol.md", "docs/proofs.md", "docs/classic.md"):
         headings = re.findall(r"^#+ (.+)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
         slugs = (re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
         places |= {f"{page}#{slug}" for slug in slugs}

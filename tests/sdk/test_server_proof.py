@@ -1,6 +1,6 @@
 """The client's reactions to a server that proves that it knows the token, does not, or proves it wrongly.
 
-protocol.md, "Trust", says what a client should do; a fake server here tries the means of an attacker on the LAN.
+docs/proofs.md, "Trust", says what a client should do; a fake server here tries the means of an attacker on the LAN.
 """
 
 from __future__ import annotations

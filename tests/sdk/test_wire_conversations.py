@@ -45,6 +45,7 @@ from tests.support.conversations import (
     CLIENT_NONCE,
     CONVERSATIONS,
     NONCE,
+    PROOFS,
     PROTOCOL,
     RECORDED,
     SAMPLES,
@@ -55,7 +56,7 @@ from tests.support.conversations import (
 )
 from tests.support.quick import each
 
-MARKDOWN = PROTOCOL.read_text(encoding="utf-8")
+MARKDOWN = "".join(page.read_text(encoding="utf-8") for page in (PROTOCOL, PROOFS))
 SPOKEN = read(RECORDED.read_text(encoding="utf-8"))
 FRAMES = [
     pytest.param(letter, data, item, id=f"{title}-{number}")
@@ -250,7 +251,7 @@ def test_worked_example_of_the_signature() -> None:
 
 
 def worked_example(heading: str) -> dict[str, str]:
-    part = MARKDOWN.split(f"\n### {heading}\n")[1].split("\n##")[0]
+    part = re.split(f"\n###? {heading}\n", MARKDOWN)[1].split("\n##")[0]
     names = "token|nonce|mac|client nonce|dialled|proof|fence(?: certificate| proof)?"
     return dict(re.findall(rf"^    ({names}) +(\S+)$", part, flags=re.MULTILINE))
 

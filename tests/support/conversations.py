@@ -39,6 +39,7 @@ from getstep.wire import (
 )
 
 PROTOCOL = Path(__file__).parents[2] / "protocol.md"
+PROOFS = PROTOCOL.with_name("docs") / "proofs.md"
 RECORDED = PROTOCOL.with_name("docs") / "conversations.md"
 
 NONCE = "000102030405060708090a0b0c0d0e0f"

@@ -1,4 +1,4 @@
-"""The pauses between connections, and the goodbyes that are believed (protocol.md, "Reconnecting" and "Trust")."""
+"""Pauses between connections (protocol.md, "Reconnecting"), and goodbyes to believe (docs/proofs.md, "Trust")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of a socket, as text and as a value (protocol.md, "The dialled address")."""
+"""The address of a socket, as text and as a value (docs/proofs.md, "The dialled address")."""
 
 from __future__ import annotations
 

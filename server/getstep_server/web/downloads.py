@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DOCUMENTS = {
     "rules": "Rules",
     "protocol": "Protocol",
+    "proofs": "Proofs, trust and TLS",
     "conversations": "Recorded conversations",
     "classic": "The classic wire",
     "guide": "A good bot in an hour",
