@@ -29,7 +29,7 @@ from typing import Any
 
 import pytest
 
-from getstep.local_matches.results import wilson
+from getstep.sprt import wilson
 from getstep_bots.analysis import OutOfTimeError, TurnKind, judge, prove, solve, turning_points
 from getstep_bots.mcts import A_FEW_MOVES, TO_THE_END, moves_run_out, search
 from getstep_engines import GAMES, Game, State
@@ -62,7 +62,7 @@ def a_game(game: Game, begun: list[Any] | None = None) -> list[Any]:
     state = state_after(game, moves)
     style = TO_THE_END if moves_run_out(game.name) else A_FEW_MOVES
     while state.outcome is None:
-        moves.append(search(state, BOT_SECONDS, style))
+        moves.append(search(state, BOT_SECONDS, style)[0])
         state.play(moves[-1])
     return moves
 

@@ -30,7 +30,11 @@ ARROWS = {
     "getstep_engines": {"getstep_engines"},
     "getstep_server": {"getstep_server", "getstep", "getstep_engines", "getstep_conformance"},
     "getstep_conformance": {"getstep_conformance", "getstep", "getstep_engines"},
-    "getstep_bots": {"getstep_bots", "getstep", "getstep_engines"},  # getstep calls the bots: for its types only
+    "getstep_bots": {
+        "getstep_bots",
+        "getstep",
+        "getstep_engines",
+    },  # getstep calls the bots: for its types and notes
     "getstep_training": {"getstep_training", "getstep_engines"},
 }
 """Which of our packages each of them may import."""

@@ -63,7 +63,18 @@ def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
     share = SHARES[GAMES[turn.game].time_control.kind]
     seconds = min(LONGEST_THINK, share * turn.time_left_ms / 1000)
     position = GAMES[turn.game].from_board(board, is_black)
-    return search(position, seconds, TO_THE_END if moves_run_out(turn.game) else A_FEW_MOVES)
+    move, value = search(position, seconds, TO_THE_END if moves_run_out(turn.game) else A_FEW_MOVES)
+    if value is not None:
+        note_estimate(value)
+    return move
+
+
+def note_estimate(value: float) -> None:
+    """Note what this bot expects: replays show it, and a duel may end a match by it."""
+    from getstep.notes import current  # here: the search itself needs no client
+
+    if (notes := current()) is not None:  # None if no judge asks, as in a test
+        notes.estimate(value)
 
 
 @cache
@@ -79,8 +90,11 @@ def moves_run_out(game: str) -> bool:
     return at_last < at_first / 4
 
 
-def search(position: State, seconds: float, style: Style) -> Any:
-    """Return the best move found within ``seconds``."""
+def search(position: State, seconds: float, style: Style) -> tuple[Any, float | None]:
+    """Return the best move found within ``seconds``, and its mean result for the player on turn, from -1 to 1.
+
+    A move that is the only one is not searched: its result is None.
+    """
     deadline = perf_counter() + seconds
     dice = Random()
     root = Node(position)
@@ -92,7 +106,8 @@ def search(position: State, seconds: float, style: Style) -> Any:
         result = state.estimate()
         for node, number in path:
             node.learn(number, result, game, style.bonus)
-    return root.moves[root.visits.index(max(root.visits))]
+    best = root.visits.index(max(root.visits))
+    return root.moves[best], root.totals[best] / root.visits[best] if root.visits[best] else None
 
 
 Played = tuple[list[Any], list[Any]]

@@ -21,6 +21,7 @@ from ._new_command import game_list, game_named, new, new_help
 from ._replay_choice import add_number
 from ._submit_command import SUBMIT_HELP, submit
 from ._version import __version__
+from .adjudication import add_agreement
 from .analysis.command import ANALYSE_HELP, add_analyse
 from .client.arguments import add_connection, add_playing
 from .client.client import client_for, finder_for
@@ -91,6 +92,10 @@ sequential test decides if yours is stronger. You get the difference in Elo with
 often each won from each side. To tell 50 Elo from 0 takes about 130 pairs. Bots that repeat their moves need
 other boards (--option size=6-16) or random choices; the result says so.
 
+With --resign 0.95 or --draw 0.05, a game ends as soon as the estimates that both bots note (getstep.estimate)
+agree for --agree moves of each. Add --play-on first: it ends no game early, and says how often that would have
+been wrong.
+
 With --debug no time counts. A bot in Python runs in this terminal: breakpoint() in it opens pdb, and the debugger
 of your editor works. It is so without the option, too, while a debugger is attached. A bot in another language
 is yours to start under its debugger, as is then printed. Practice waits for it.
@@ -103,6 +108,7 @@ examples:
   getstep practice --game hop -- java -cp . MyBot
   getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
   getstep practice new.py --against old.py --sprt
+  getstep practice new.py --against mcts --resign 0.95 --play-on
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --debug
@@ -501,6 +507,7 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     for name, meaning in MEANINGS.items():
         text = meaning.replace("of A to B", "of your bot to its opponent")
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{text} (default: {DEFAULTS[name]:g})")
+    add_agreement(parser)
     _add_position(parser)
     parser.add_argument(
         "--side",

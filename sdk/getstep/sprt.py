@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import combinations
-from math import inf, log, log1p, log10
+from math import inf, log, log1p, log10, sqrt
 from typing import Literal
 
 Verdict = Literal["H0", "H1"]
@@ -61,6 +61,8 @@ BISECTIONS = 60
 
 REMEMBERED = 16_384
 """The size of the cache of ratios: each question how a test stands counts all its pairs from the first one."""
+
+_Z = 1.96  # of the normal distribution, for 95 %
 
 MORE_LIKELY = 1.92
 """The log by which the likeliest mean may be likelier than one in its interval: half of chi-square's 95 %."""
@@ -272,6 +274,22 @@ def elo_interval(pairs: Iterable[PairOutcomes]) -> tuple[float, float, float] | 
         return None
     value, low, high = map(elo_of, mean_interval(points))
     return value, low, high
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share of ``count`` games: (0, 1) of none."""
+    if not count:
+        return 0.0, 1.0
+    spread = _Z * sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
+    middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def share_text(points: float, count: int) -> str:
+    """Return a share of ``count`` games with its 95 % interval, such as ``"70 %, 95 % interval 40 to 89 %"``."""
+    share = points / count
+    low, high = wilson(share, count)
+    return f"{100 * share:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %"
 
 
 def elo_of(score: float) -> float:

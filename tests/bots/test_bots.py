@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.bots import ask, bot, play
 from getstep import Turn
+from getstep.notes import Collector, collected
 from getstep_bots import hesitant, mcts, random_bot
-from getstep_engines import GAMES
+from getstep_engines import GAMES, State
 from getstep_server.bot_runner.sample_bots import sample_bots
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -98,7 +99,12 @@ def test_the_hesitant_bot_is_greedy_in_a_share_of_its_turns(game: str, monkeypat
 def test_it_thinks_for_a_part_of_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(mcts, "LONGEST_THINK", 1.0)
-    monkeypatch.setattr(mcts, "search", lambda position, seconds, style: asked.append(seconds))
+
+    def search(_position: State, seconds: float, _style: mcts.Style) -> tuple[None, None]:
+        asked.append(seconds)
+        return None, None
+
+    monkeypatch.setattr(mcts, "search", search)
     for game, ms in [("hop", 60_000), ("hop", 1000), ("pseudo_tonga", 20_000), ("pseudo_tonga", 100)]:
         ask(mcts.get_step, GAMES[game].start(), the_turn(game, time_left_ms=ms))
     assert asked == pytest.approx([1.0, 0.2, 0.5, 0.0025])
@@ -109,6 +115,14 @@ def test_a_budget_lasts_for_the_largest_board() -> None:
     for _ in range(16 * 16 // 2):
         left -= min(1.0, mcts.SHARES["budget"] * left)
     assert left > 0.5
+
+
+def test_it_notes_what_it_expects() -> None:
+    state = GAMES["pseudo_tonga"].start(size=6)
+    notes = Collector(state.board())
+    with collected(notes):
+        ask(mcts.get_step, state, the_turn("pseudo_tonga", time_left_ms=2000))
+    assert -1 <= (notes.take() or {})["estimate"] <= 1
 
 
 def test_it_has_a_move_when_there_is_no_time_to_think() -> None:
@@ -122,7 +136,7 @@ def test_it_does_not_think_about_the_only_move() -> None:
     while len(list(state.legal_moves())) > 1:
         state.play(next(state.legal_moves()))
     started = perf_counter()
-    assert mcts.search(state, PATIENCE_SECONDS, mcts.TO_THE_END) == (5, 5)
+    assert mcts.search(state, PATIENCE_SECONDS, mcts.TO_THE_END)[0] == (5, 5)
     assert perf_counter() - started < PATIENCE_SECONDS
 
 
@@ -137,4 +151,4 @@ def test_it_finds_a_win_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     board = [[0] * 8 for _ in range(8)]
     board[3][4], board[3][5], board[7][0] = 1, 2, 1  # hopping over White's last piece wins at once
     state = GAMES["hop"].from_board(board, True)
-    assert mcts.search(state, 0.2, mcts.A_FEW_MOVES) == [(3, 4), (3, 6)]
+    assert mcts.search(state, 0.2, mcts.A_FEW_MOVES)[0] == [(3, 4), (3, 6)]

@@ -20,7 +20,7 @@ import pytest
 import getstep
 from benchmarks.bots import Bot, play
 from getstep import Turn, cli
-from getstep.local_matches.results import wilson
+from getstep.sprt import wilson
 from getstep_bots import random_bot
 from getstep_engines import GAMES
 

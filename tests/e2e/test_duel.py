@@ -133,6 +133,34 @@ def test_bots_that_never_vary_are_warned_of(duel: Callable[..., Duel]) -> None:
     assert "\n3 of 3 pairs played.\n! All 3 pairs are copies of 1 pair, move for move." in ran.out
 
 
+SURE = """
+import getstep
+from getstep_engines import GAMES
+
+def get_step(board, is_black, turn):
+    getstep.estimate(1 if is_black else -1)
+    return next(iter(GAMES[turn.game].from_board(board, is_black).legal_moves()))
+"""
+
+
+@pytest.mark.long  # two duels; quick tests hold the rule, and its place in the records
+def test_the_estimates_of_both_bots_end_matches_or_are_checked(duel: Callable[..., Duel], tmp_path: Path) -> None:
+    bot, kept = tmp_path / "sure.py", tmp_path / "kept"
+    bot.write_text(SURE, encoding="utf-8")
+    rule = ("--pairs", "1", "--resign", "0.95", "--agree", "3")
+    code, out, _ = duel(bot, bot, *QUICK, *rule, "--keep", kept)
+    assert code == 0
+    assert "The estimates of both bots ended 2 of 2 matches." in out
+    contest = load_contest(kept)
+    assert [(result.reason, result.turns) for result in tournament_of(contest).results] == [("agreed", 6)] * 2
+    with Store(contest.database) as store:
+        assert verify(contest, store).played == 2
+    code, out, _ = duel(bot, bot, *QUICK, *rule, "--play-on")
+    assert code == 0
+    assert "Estimates would have ended 2 of 2 games, and saved 83% of the turns." in out
+    assert re.search(r"^As won: 2, wrong in [02] \(", out, re.MULTILINE)
+
+
 @pytest.mark.long  # 1 s of playing; quick tests hold the arguments, and that programs play over the network
 def test_programs_by_their_conventions(duel: Callable[..., Duel], tmp_path: Path) -> None:
     """Two conventions of one game; each match has processes of its own."""

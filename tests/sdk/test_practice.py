@@ -22,11 +22,10 @@ from getstep.local_matches.browser import GROUP, BrowserPlayer
 from getstep.local_matches.human import HumanPlayer, Quit
 from getstep.local_matches.match import PlayedMatch
 from getstep.local_matches.players import Player, ProcessPlayer
-from getstep.local_matches.results import wilson
 from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Entrant, Plan, entrant, find_game
 from getstep.referee import STALLED_MISSES
-from getstep.sprt import Sprt
+from getstep.sprt import Sprt, wilson
 from getstep_engines import GAMES, Game, State, Touched
 from tests.support.patience import PATIENCE_SECONDS
 

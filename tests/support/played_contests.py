@@ -358,12 +358,14 @@ def play_scenes(
     ladder: bool = False,
     settings: bool = True,
     openings: int | None = None,
+    agreement: bool = False,
 ) -> Contest:
     """Make a contest folder of ``game`` with the records of ``scenes``; ``limit`` is its line in the event.
 
     ``size`` is a range for the option of `pseudo_tonga`. Matches begin with random ``openings`` of so many moves.
 
-    It is a round robin, or the first round of a ``ladder`` with two games of each pair. Without ``settings`` on
+    It is a round robin, or the first round of a ``ladder`` with two games of each pair, or with an ``agreement`` a
+    duel: a match ends when the estimates of two moves of both bots agree. Without ``settings`` on
     record it is one of an earlier version.
     """
     init_contest(folder, name="Test contest", games=[game], seed=5)
@@ -382,6 +384,10 @@ def play_scenes(
     if ladder:
         text = contest_path(folder).read_text(encoding="utf-8")
         text = text.replace('"round_robin"', '"ladder"').replace("settings.legs = 2", "settings.games = 2")
+        contest_path(folder).write_text(text, encoding="utf-8")
+    if agreement:
+        text = contest_path(folder).read_text(encoding="utf-8").replace('"round_robin"', '"match"')
+        text = text.replace("settings.legs = 2", "settings = {pairs = 1, resign = 0.9, agree = 2}")
         contest_path(folder).write_text(text, encoding="utf-8")
     contest = load_contest(folder)
     with Store(contest.database) as store:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from getstep._errors import SetupError
+from getstep.adjudication import agreement_of, agreement_settings
 from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
 from getstep.drawing.viewer import painter
@@ -53,7 +54,9 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
     if options.browser and not options.human:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
-    test = _test(options)
+    test, agreement = _test(options), agreement_of(agreement_settings(options))
+    if agreement is not None and (options.human or options.replay is not None):
+        raise SetupError("--resign and --draw end whole games of two bots; leave out --human and --from.")
     begins = _position(options, console)
     if begins is None:
         check_game(_game_name(options), options.bot)
@@ -64,7 +67,17 @@ def practise(options: argparse.Namespace, console: Console) -> int:
         drawn = options_named(options.option)
         game, seed = find_game(_game_name(options), bot), options.seed
         book = None if options.openings is None else book_setting(options.openings)
-        plan = Plan(game, games, options.limit, drawn, seed=seed, test=test, openings=book)
+        plan = Plan(
+            game,
+            games,
+            options.limit,
+            drawn,
+            seed=seed,
+            test=test,
+            openings=book,
+            agreement=agreement,
+            play_on=options.play_on,
+        )
     else:
         sides, recorded = sides_from(options.side, begins), options.recorded and not options.human
         plan = Plan(

@@ -16,7 +16,7 @@ from typing import Any
 from getstep import referee
 from getstep.drawing import Picture
 from getstep.openings import Opening
-from getstep.referee import STALLED_MISSES, FaultCode, MatchOutcome, MatchState
+from getstep.referee import STALLED_MISSES, Agreement, FaultCode, MatchOutcome, MatchState
 from getstep.referee.answers import answered
 from getstep.replay import ReplayTurn
 from getstep.text import short_repr
@@ -69,7 +69,7 @@ class PlayedMatch:
     ``bot`` is the colour of the bot that practises. ``begins`` is the position with which it begins, None for the
     start of the game; ``turns`` are those after it. If ``recorded`` is True, the opponent first makes its moves of
     the replay, as long as they are legal. ``opening`` are the moves from the start of the game that nobody is asked
-    for.
+    for. ``agreement`` says when the estimates of both bots end it, None if they decide nothing.
     Without a ``clock`` no time counts; the bots are still told their limits.
     """
 
@@ -83,6 +83,7 @@ class PlayedMatch:
     begins: Position | None = None
     recorded: bool = False
     opening: Opening = ()
+    agreement: Agreement | None = None
     clock: bool = True
     turns: list[PlayedTurn] = field(default_factory=list)
     outcome: MatchOutcome | None = None
@@ -96,7 +97,9 @@ class PlayedMatch:
         """Return the referee's state before the first turn."""
         if self.begins is not None:
             return self.begins.begin(LAG_SECONDS)
-        return MatchState(self.game, self.options, self.control, LAG_SECONDS, opening=self.opening)
+        return MatchState(
+            self.game, self.options, self.control, LAG_SECONDS, opening=self.opening, agreement=self.agreement
+        )
 
     @property
     def result(self) -> str:
@@ -271,6 +274,7 @@ class _Match:
         turn = decide()  # not before: it changes the position, which is drawn as it was
         colour: Colour = turn["player"]
         notes = getattr(answer.message, "notes", None) if answer is not None else None  # a malformed one has none
+        state.note({**turn, "notes": notes})
         if "move" in turn:
             picture = Picture.after(game, game.trace(before, turn["move"]))
             more = {"move": turn["move"], "recorded": recorded, "notes": notes}

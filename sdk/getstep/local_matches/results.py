@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import html
-import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from getstep.adjudication import AgreementCheck
 from getstep.drawing import Picture, draw_text
-from getstep.referee import FaultCode
+from getstep.referee import AGREED, Agreement, FaultCode
 from getstep.replay import Replay, ReplayTurn, TurnKind, opening_turns, replay_data, replay_page
-from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text
+from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text, wilson
 from getstep.tags import results_by_tag, tags_of
 from getstep.text import duration
 
@@ -28,7 +28,6 @@ _MOST_SLOW = 3
 _TRACE_LINES = 8
 _ANSWERED = (FaultCode.ILLEGAL_MOVE, FaultCode.RAISED)
 _OUTCOMES = {"won": "win", "drawn": "draw", "lost": "loss"}
-_Z = 1.96  # of the normal distribution, for 95 %
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,8 @@ class Results:
 
     ``bot`` and ``against`` are names, ``game`` the game's name. ``matches`` are the games in order; the last one is
     not over if practice was ``stopped``. ``printed`` says how much each bot printed, if it did. ``test`` is the
-    sequential test that could end practice, if there was one.
+    sequential test that could end practice, if there was one. ``checked`` is the agreement of estimates that would
+    have ended games, if practice was to count how often that would have been wrong.
     """
 
     bot: str
@@ -47,6 +47,7 @@ class Results:
     stopped: bool = False
     printed: dict[str, str] = field(default_factory=dict)
     test: Sprt | None = None
+    checked: Agreement | None = None
 
     @property
     def won(self) -> int:
@@ -81,6 +82,17 @@ class Results:
         None before the first pair is over. It is infinite if one bot won all games.
         """
         return elo_interval(pairs_of(self.matches))
+
+    @property
+    def check(self) -> AgreementCheck | None:
+        """How often ``checked`` would have been wrong, from the games that are over; None without it."""
+        if self.checked is None:
+            return None
+        check = AgreementCheck(self.checked)
+        for match in self.matches:
+            if match.outcome is not None:
+                check.add(map(recorded_turn, match.turns), match.outcome.winner)
+        return check
 
     @property
     def faults(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
@@ -147,15 +159,6 @@ def pairs_of(matches: Sequence[PlayedMatch]) -> list[PairOutcomes]:
     ]
 
 
-def wilson(share: float, count: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share of ``count`` games: (0, 1) of none."""
-    if not count:
-        return 0.0, 1.0
-    spread = _Z * math.sqrt(share * (1 - share) / count + _Z**2 / (4 * count**2))
-    middle, scale = share + _Z**2 / (2 * count), 1 + _Z**2 / count
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
-
-
 # --- the report -------------------------------------------------------------------------------------------------
 
 
@@ -172,6 +175,7 @@ def _report(results: Results, draw: Callable[[Picture], str]) -> Iterator[str]:
         sure = f"with 95 % confidence between {_percent(low)} and {_percent(high)}"
         yield f"  Score {_percent(results.score)}; {sure}"
     yield from _colours(results.matches)
+    yield from _agreed(results)
     yield from _tags(results)
     yield from _same_games(results)
     yield from _slowest(results)
@@ -192,6 +196,20 @@ def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
         found = [match.result for match in matches if match.bot == bot]
         if counts := [f"{found.count(result)} {result}" for result in ("won", "drawn", "lost") if result in found]:
             yield f"  As the {who} player: {', '.join(counts)}"
+
+
+def _agreed(results: Results) -> Iterator[str]:
+    ended = sum(match.outcome is not None and match.outcome.reason == AGREED for match in results.matches)
+    if ended:
+        yield f"  The estimates of both bots ended {ended} of {len(results.matches)} games."
+    if results.check is not None:
+        for line in results.check.lines():
+            yield from _wrap(f"  {line}")
+
+
+def recorded_turn(turn: PlayedTurn) -> dict[str, Any]:
+    """Return what an agreement needs of a turn, as a record has it."""
+    return {"player": turn.player, turn.kind: turn.move, "notes": turn.notes}
 
 
 def _tags(results: Results) -> Iterator[str]:

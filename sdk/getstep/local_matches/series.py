@@ -15,6 +15,7 @@ from typing import Union
 from getstep import _bot
 from getstep._debugger import attached_debugger
 from getstep._errors import BotError, SetupError
+from getstep.adjudication import agreement_of
 from getstep.conventions import CONVENTIONS, no_opening
 from getstep.drawing import Picture
 from getstep.games import games_named, only_game
@@ -23,6 +24,7 @@ from getstep.openings import Book, BookError, drawn, find_book, state_after
 from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
+from getstep.referee import Agreement
 from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
 from getstep.text import short_repr
 from getstep.turn import Callback, GetStepFunction
@@ -74,6 +76,8 @@ def practice(
     recorded: bool = True,
     sprt: bool | Mapping[str, float] = False,
     openings: int | str | None = None,
+    agreement: Mapping[str, float] | None = None,
+    play_on: bool = False,
 ) -> Results:
     """Play whole games on this machine, with the rules, the clocks and the penalties of a contest.
 
@@ -109,6 +113,9 @@ def practice(
             such as ``{"elo0": -10, "elo1": 10}``.
         openings: each two games begin with the same moves, which nobody is asked for: ``"balanced"`` draws from the
             game's book, a number of moves from random play, and the name of a file from a book of yours.
+        agreement: end a game as soon as the estimates that both bots note agree about its result: ``resign``,
+            ``draw``, ``agree`` and ``draw_from``, as the options of the command.
+        play_on: with ``agreement``: end no game early, and count how often the result would have been wrong.
 
     Raises:
         SetupError: the game, the number of games, an option, the limit or the position is not valid.
@@ -132,6 +139,8 @@ def practice(
             raise SetupError("options: the replay has the options of its game; leave them out.")
         if openings is not None:
             raise SetupError("openings: the games begin with the replay's position; leave out one of them.")
+        if agreement:
+            raise SetupError("agreement: estimates end whole games only; leave out replay, or agreement.")
         begins = position_in(Path(replay), move, number, game, Screen(out, 1).say)
     if test is not None and debug:
         raise SetupError("sprt needs the clocks, which debug stops; leave out one of them.")
@@ -140,7 +149,18 @@ def practice(
     screen = Screen(out, games, test=test)
     bot, other = own_entrant(get_step, debug=debug, say=screen.say), entrant(against, say=screen.say)
     if begins is None:
-        plan = Plan(find_game(game, bot), games, limit, dict(options or {}), seed, test, openings=openings)
+        rule = agreement_of(agreement or {})
+        plan = Plan(
+            find_game(game, bot),
+            games,
+            limit,
+            dict(options or {}),
+            seed,
+            test,
+            openings=openings,
+            agreement=rule,
+            play_on=play_on,
+        )
     else:
         sides = sides_from(side, begins)
         plan = Plan(begins.game, games, limit, seed=seed, begins=begins, sides=sides, recorded=recorded)
@@ -195,6 +215,8 @@ class Plan:
         sides: the bot's side in the first game, the second one, and so on, from the beginning again.
         recorded: the opponent first makes its moves of the replay, as long as they are legal.
         openings: the setting of the openings, see `practice`; each two games have another one.
+        agreement: when the estimates of both bots end a game; None if they decide nothing.
+        play_on: end no game so, but count how often that would have been wrong.
 
     Raises:
         SetupError: a value is not valid.
@@ -213,6 +235,8 @@ class Plan:
         sides: Sequence[Colour] = (0, 1),
         recorded: bool = False,
         openings: int | str | None = None,
+        agreement: Agreement | None = None,
+        play_on: bool = False,
     ) -> None:
         if type(games) is not int or not 1 <= games <= MOST_GAMES:
             raise SetupError(f"games: expected a number from 1 to {MOST_GAMES} ({short_repr(games)})")
@@ -235,6 +259,9 @@ class Plan:
         self.begins = begins.with_limit(self.control) if begins and limit is not None else begins
         self.sides = sides
         self.recorded = recorded
+        self.agreement, self.play_on = agreement, play_on
+        if play_on and agreement is None:
+            raise SetupError("play_on checks an agreement: give one as well.")
         self.seed = "" if seed is None else str(seed)
         self.book = None if openings is None else self._book(openings)
         # The sample bots seed their random moves with the match number, so each series has numbers of its own.
@@ -265,8 +292,9 @@ class Plan:
         opening = drawn(self.book, f"{self.first_number}", (number - 1) // 2) if self.book else ()
         if opening:
             start = Picture(self.game.look, self.game.view(state_after(self.game, options, opening)))
+        agreement = None if self.play_on else self.agreement
         return PlayedMatch(
-            number, self.game, options, self.control, ordered, bot, start, begins, self.recorded, opening
+            number, self.game, options, self.control, ordered, bot, start, begins, self.recorded, opening, agreement
         )
 
 
@@ -374,7 +402,8 @@ class _Series:
         names = tuple(entrant.name for entrant in self._entrants)
         printed = {name: _printed_text(*output) for name, output in self._printed.items()}
         game, test = self._plan.game.name, self._plan.test
-        return Results(names[0], names[1], game, tuple(self._matches), stopped, printed, test)
+        check = self._plan.agreement if self._plan.play_on else None
+        return Results(names[0], names[1], game, tuple(self._matches), stopped, printed, test, check)
 
     def _decided(self) -> bool:
         """Give the test the pair of which the second game is over; return True if it has its verdict."""

@@ -7,7 +7,8 @@ measures the time of each turn. The server's judge, friendly matches and practic
 them have the same rules of time and penalty.
 """
 
-from .codes import FINISHED, EndCode, FaultCode
+from .agreement import Agreement, Estimates
+from .codes import AGREED, FINISHED, EndCode, FaultCode
 from .decision import (
     Timing,
     Turn,
@@ -33,12 +34,15 @@ from .match_state import (
 
 __all__ = [
     "ABSENT_MISSES",
+    "AGREED",
     "EDITION",
     "FINISHED",
     "STALLED_MISSES",
     "UNANSWERED",
+    "Agreement",
     "Clocks",
     "EndCode",
+    "Estimates",
     "FaultCode",
     "MatchOutcome",
     "MatchState",

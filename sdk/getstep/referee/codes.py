@@ -41,3 +41,6 @@ class EndCode(_StrEnum):
 
 FINISHED = "finished"
 """The reason of a match that ended by the game's own rules."""
+
+AGREED = "agreed"
+"""The reason of a match that the estimates of both bots have ended."""

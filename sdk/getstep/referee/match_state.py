@@ -14,7 +14,8 @@ from getstep.wire import MAX_MS, MAX_TEXT
 from getstep_engines import Game, IllegalMove, Outcome, Player, State, TimeControl
 from getstep_engines.value import Value
 
-from .codes import FINISHED, EndCode, FaultCode
+from .agreement import Agreement, Estimates
+from .codes import AGREED, FINISHED, EndCode, FaultCode
 from .limits import ABSENT_MISSES, STALLED_MISSES
 
 _OTHER: tuple[Player, Player] = (1, 0)
@@ -113,6 +114,7 @@ class MatchState:
         control: the time control, with the ``lag`` compensation in seconds.
         edition: the edition of the judge's rules, see `EDITION`.
         opening: the moves that the host plays before the first turn. No clock runs, and they are no turns.
+        agreement: when the estimates of both bots end the match; None if they decide nothing.
 
     Raises:
         IllegalMove: the rules do not allow a move of the opening.
@@ -126,9 +128,11 @@ class MatchState:
         lag: float,
         edition: int = EDITION,
         opening: Sequence[Any] = (),
+        agreement: Agreement | None = None,
     ) -> None:
         self.game = game
         self.edition = edition
+        self._estimates = None if agreement is None else Estimates(agreement)
         self.state: State = game.start(**options)
         self.clocks = Clocks(control, lag)
         self.turns = 0
@@ -221,6 +225,19 @@ class MatchState:
         self.turns += reason != EndCode.HOSTILE  # a protocol violation is not a turn
         self.outcome = MatchOutcome(_OTHER[loser], reason, detail[:MAX_TEXT], scores)
 
+    def note(self, turn: Mapping[str, Any]) -> None:
+        """End the match if the estimates of both bots agree after a turn that was just decided, with its notes.
+
+        Without an `Agreement`, this does nothing.
+        """
+        if self._estimates is None or self.outcome is not None:
+            return
+        agreed = self._estimates.note(turn)
+        if agreed is not None:
+            winner = "" if agreed.winner is None else self.game.players[agreed.winner]
+            scores = None if agreed.winner is None else forfeit_scores(self.state, _OTHER[agreed.winner])
+            self.outcome = MatchOutcome(agreed.winner, AGREED, agreed.why.format(winner=winner), scores)
+
     def apply(self, turn: Mapping[str, Any]) -> None:
         """Apply a recorded turn (docs/records.md); passes follow from the moves and are only checked.
 
@@ -248,6 +265,7 @@ class MatchState:
         else:
             away, heard = turn.get("away", False), turn.get("heard", False)
             self.fault(turn["fault"], turn["ms"], away=away, heard=heard)
+        self.note(turn)
         self.passes_due = self.state.passed
 
     def _check_pass(self, turn: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,14 @@ import trio
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from getstep import BotError
+from getstep import BotError, SetupError
+from getstep.adjudication import AgreementCheck, add_agreement, agreement_of, agreement_settings
 from getstep.conventions import CONVENTIONS, no_opening
 from getstep.games import only_game
 from getstep.openings import BALANCED, book_setting
 from getstep.programs import wire
 from getstep.programs.start import check_startable
+from getstep.referee import AGREED, Agreement
 from getstep.sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
@@ -97,6 +99,10 @@ With --as the bots are programs of an original contest, which use its
 convention. --as does not matter for a sample bot. This command is also called
 match.
 
+With --resign 0.95 or --draw 0.05, a match ends as soon as the estimates that
+both bots note agree for --agree moves of each. Add --play-on first: it ends no
+match early, and says how often that would have been wrong.
+
 Bots that repeat the same matches cannot be compared; the result says so. With
 --openings each pair begins with other moves, and both bots play both sides.
 
@@ -112,6 +118,7 @@ examples:
   getstep-server duel new.py old.py --sprt --elo0 -10 --elo1 10 --at-once 2
   getstep-server duel a.py b.py c.py d.py --best --game hop
   getstep-server duel my_bot.py greedy --game hop --openings balanced
+  getstep-server duel my_bot.py mcts --game hop --resign 0.95 --play-on
   getstep-server duel my_bot.py greedy --game hop --watch 500
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
   getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
@@ -164,6 +171,7 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--best", action="store_true", help=best)
     for name, meaning in MEANINGS.items():
         parser.add_argument(f"--{name}", type=float, metavar="X", help=f"{meaning} (default: {DEFAULTS[name]:g})")
+    add_agreement(parser)
     parser.add_argument(
         "--watch",
         type=int,
@@ -191,6 +199,7 @@ def _duel(args: argparse.Namespace) -> int:
         raise UsageError("--no-sandbox: without --dask the bots have no sandbox anyway; leave it out")
     if args.dask is not None and args.watch is not None:
         raise UsageError("--watch shows matches that this machine plays; leave it out with --dask")
+    checked = agreement_of(_agreement(args)) if args.play_on else None
     pair, event = _pair(args), _event(args)
     at_once = _at_once(args)
     check_bots(pair, event["game"], at_once if make_cluster is None else 0, openings="openings" in event)
@@ -222,9 +231,9 @@ def _duel(args: argparse.Namespace) -> int:
                         watch.all_shown.wait()
         # The matches until then are on record, and the folder may be a temporary one: say now what they show.
         except* ContestStopped:
-            _say_outcome(contest, progress)
+            _say_outcome(contest, progress, checked)
             raise
-        _say_outcome(contest, progress)
+        _say_outcome(contest, progress, checked)
         if args.keep is not None:
             progress.say(f"The contest is kept; to see a match, type: {shell_command('show', contest.folder, '1')}")
     if outcome is RunOutcome.FINISHED:
@@ -274,8 +283,8 @@ def _game(args: argparse.Namespace) -> str:
     )
 
 
-def _say_outcome(contest: Contest, progress: DuelProgress) -> None:
-    for line in outcome_lines(contest):
+def _say_outcome(contest: Contest, progress: DuelProgress, checked: Agreement | None) -> None:
+    for line in outcome_lines(contest, checked):
         progress.say(line)
 
 
@@ -288,7 +297,18 @@ def _event(args: argparse.Namespace) -> dict[str, Any]:
     event: dict[str, Any] = {"game": _game(args), "options": dict(map(option_of, args.option))}
     times = {name: value for name in _TIMES if (value := getattr(args, name)) is not None}
     openings = {} if args.openings is None else {"openings": _openings(args.openings)}
-    return {**event, **times, **openings, **_format(args), "settings": {**settings, **_test(args)}}
+    agreement = {} if args.play_on else _agreement(args)
+    return {**event, **times, **openings, **_format(args), "settings": {**settings, **_test(args), **agreement}}
+
+
+def _agreement(args: argparse.Namespace) -> dict[str, float]:
+    """Return the settings by which estimates end matches. Raises UsageError."""
+    try:
+        settings = agreement_settings(args)
+        agreement_of(settings)
+    except SetupError as error:
+        raise UsageError(str(error).rstrip(".")) from None
+    return settings
 
 
 def _openings(text: str) -> int | str:
@@ -561,18 +581,44 @@ class DuelProgress(ProgressView):
         return [Text(self._line_of_score)]
 
 
-def outcome_lines(contest: Contest) -> list[str]:
-    """Return the lines to print after a duel has ended or was stopped."""
+def outcome_lines(contest: Contest, checked: Agreement | None = None) -> list[str]:
+    """Return the lines to print after a duel has ended or was stopped.
+
+    Args:
+        contest: of the duel.
+        checked: an agreement that has ended no match; the lines say how often it would have been wrong.
+    """
     score = score_of(contest)
     lines = [score.line(), score.verdict()]
     if isinstance(score, BestScore):
         lines += score.eliminated()
+    lines += _agreed(contest, checked)
     warning = copied_pairs(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:
         lines.append(f"! {warning}")
     if isinstance(score, DuelScore):
         lines += _sides_and_tags(contest)
     return [*lines, *(line for team in contest.teams.values() for line in _faults(contest, score, team))]
+
+
+def _agreed(contest: Contest, checked: Agreement | None) -> list[str]:
+    """Return how many matches the estimates of both bots have ended, or how often that would have been wrong."""
+    results = tournament_of(contest).results
+    if checked is None:
+        ended = sum(result.reason == AGREED for result in results)
+        return [f"The estimates of both bots ended {ended} of {pluralize(len(results), 'match')}."] if ended else []
+    counting, check = {result.match.number: result for result in results}, AgreementCheck(checked)
+    for fields in _games_on_record(contest):
+        result = counting.get(fields["match"])
+        if result is not None and result.attempt == fields["attempt"]:
+            check.add(fields["turns"], result.winner)
+    return check.lines()
+
+
+def _games_on_record(contest: Contest) -> Iterator[dict[str, Any]]:
+    """Yield the records of games."""
+    with Store(contest.database, reading=True) as store:
+        yield from (fields for fields in (parse(each.line) for each in store.records()) if fields["type"] == "game")
 
 
 def _sides_and_tags(contest: Contest) -> list[str]:
@@ -599,12 +645,9 @@ def _faults(contest: Contest, score: DuelScore | BestScore, team: Team) -> list[
 
 
 def _first_fault(contest: Contest, team: Team) -> list[str]:
-    with Store(contest.database, reading=True) as store:
-        for fields in (parse(record.line) for record in store.records()):
-            if fields["type"] != "game":
-                continue
-            player = [entry["id"] for entry in fields["teams"]].index(team.id)
-            for number, turn in enumerate(fields["turns"], start=1):
-                if "fault" in turn and turn["player"] == player:
-                    return [f"match {fields['match']}, turn {number}: {turn['fault']}: {turn['detail']}"]
+    for fields in _games_on_record(contest):
+        player = [entry["id"] for entry in fields["teams"]].index(team.id)
+        for number, turn in enumerate(fields["turns"], start=1):
+            if "fault" in turn and turn["player"] == player:
+                return [f"match {fields['match']}, turn {number}: {turn['fault']}: {turn['detail']}"]
     return []

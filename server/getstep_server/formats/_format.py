@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeV
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
+from getstep.referee import Agreement
 from getstep_server.validation import Model
 
 TieBreak: TypeAlias = Literal["won", "difference", "direct", "buchholz"]
@@ -106,6 +107,11 @@ class FormatOptions(Model, frozen=True, kw_only=True, forbid_unknown_fields=True
             field.name: DescribedOption(field.required, _default(field), *_meta(field.type))
             for field in fields(cls)
         }
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """When the estimates of both bots end a match; None if they decide nothing, as in nearly all formats."""
+        return None
 
 
 class DescribedOption(NamedTuple):

@@ -9,12 +9,12 @@ from msgspec import Meta
 
 from getstep.sprt import DEFAULTS, MAX_ELO, Selection
 
-from ._format import Format, FormatOptions, Pairing, Played, last_round
-from .duel import MOST_AT_ONCE, MOST_PAIRS, Error, pair_outcomes, pairs_of
+from ._format import Format, Pairing, Played, last_round
+from .duel import MOST_AT_ONCE, MOST_PAIRS, AgreementOptions, Error, pair_outcomes, pairs_of
 from .round_robin import berger
 
 
-class BestOptions(FormatOptions, frozen=True, kw_only=True):
+class BestOptions(AgreementOptions, frozen=True, kw_only=True):
     """The sequential search: see `Selection`."""
 
     pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS, description="pairs of matches of every two teams, at most")] = (

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from getstep.referee import Agreement
+from getstep.referee.agreement import MEANINGS, MOST_MOVES, MOST_TURNS, MOVES
 from getstep.sprt import MAX_ELO, PairOutcomes, Sprt
 from getstep_server.validation import Mistake, wrong
 
@@ -22,7 +24,36 @@ Elo = Annotated[float, Meta(ge=-MAX_ELO, le=MAX_ELO)]
 Error = Annotated[float, Meta(gt=0, lt=0.5)]  # from 0.5 on, a coin would decide as well
 
 
-class DuelOptions(FormatOptions, frozen=True, kw_only=True):
+class AgreementOptions(FormatOptions, frozen=True, kw_only=True):
+    """When the estimates of both bots end a match: see `Agreement`. They decide nothing by default.
+
+    Only formats that compare bots of one host have these settings. In a contest, two teams could agree on draws.
+    """
+
+    resign: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None, Meta(description=MEANINGS["resign"], examples=[0.95])
+    ] = None
+    draw: Annotated[
+        Annotated[float, Meta(ge=0, lt=1)] | None, Meta(description=MEANINGS["draw"], examples=[0.05])
+    ] = None
+    agree: Annotated[int, Meta(ge=1, le=MOST_MOVES, description=MEANINGS["agree"])] = MOVES
+    draw_from: Annotated[int, Meta(ge=0, le=MOST_TURNS, description=MEANINGS["draw_from"])] = 0
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        resign, draw = fields.get("resign"), fields.get("draw")
+        if resign is not None and draw is not None and draw >= resign:
+            yield wrong(("draw",), draw, f"less than resign, which is {resign!r}")
+
+    @property
+    def agreement(self) -> Agreement | None:
+        """When the estimates of both bots end a match; None if they decide nothing."""
+        if self.resign is None and self.draw is None:
+            return None
+        return Agreement(self.resign, self.draw, self.agree, self.draw_from)
+
+
+class DuelOptions(AgreementOptions, frozen=True, kw_only=True):
     """The number of pairs, and the sequential test: see `Sprt`."""
 
     pairs: Annotated[int, Meta(ge=1, le=MOST_PAIRS, description="pairs of matches, colours swapped, at most")] = 100
@@ -40,6 +71,7 @@ class DuelOptions(FormatOptions, frozen=True, kw_only=True):
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        yield from super().mistakes(fields)
         if not {"elo0", "elo1"} <= fields.keys():
             return
         elo0, elo1 = fields["elo0"], fields["elo1"]

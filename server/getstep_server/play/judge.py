@@ -325,6 +325,7 @@ def _write(m: _MatchInPlay, turn: dict[str, Any]) -> MatchScript:
         turn["late_ms"] = _ms(m.late)
     if m.paused:
         turn["paused_ms"] = _ms(m.paused)
+    m.state.note(turn)  # with the notes that are on record: it is verified with them
     result = m.sheet.write(turn)
     if result is _PENDING:
         result = yield m.commit

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from getstep.openings import BookError, state_after
-from getstep.referee import EDITION, MatchState
+from getstep.referee import EDITION, Agreement, MatchState
+from getstep.referee.agreement import MOST_MOVES, MOST_TURNS
 from getstep_engines import GAMES, UnknownGameError
 from getstep_server.config.contest import Contest
 from getstep_server.json_text import encode
@@ -65,6 +66,22 @@ class ProgramEntry(Model, frozen=True, kw_only=True):
     sandbox: Literal["none"] | UnsetType = UNSET
 
 
+class AgreementEntry(Model, frozen=True, kw_only=True):
+    """When the estimates of both bots end the match; see `Agreement`."""
+
+    resign: Annotated[float, Meta(gt=0, le=1)] | UnsetType = UNSET
+    draw: Annotated[float, Meta(ge=0, lt=1)] | UnsetType = UNSET
+    agree: Annotated[int, Meta(ge=1, le=MOST_MOVES)]
+    draw_from: Annotated[int, Meta(ge=0, le=MOST_TURNS)]
+
+    @classmethod
+    def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
+        try:
+            Agreement(**{name: value for name, value in fields.items() if value is not UNSET})
+        except ValueError as error:
+            yield wrong(("resign",), fields.get("resign"), str(error).partition("expected ")[2])
+
+
 class GameHeader(Head, frozen=True, kw_only=True):
     """The fields of a game's record before the first turn; the journal of the match begins with them."""
 
@@ -90,6 +107,8 @@ class GameHeader(Head, frozen=True, kw_only=True):
     """The limits in ``time`` were multiplied by this on the worker, because its machine has another speed."""
     opening: OpeningMoves | UnsetType = UNSET
     """The moves that the host played before the first turn; the turns begin after them."""
+    agreement: AgreementEntry | UnsetType = UNSET
+    """When the estimates of both bots end the match. Missing if they decide nothing."""
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -208,10 +227,18 @@ def game_header(
         software=SOFTWARE,
         programs=list(programs) if any(programs) else UNSET,
         opening=list(match.opening) or UNSET,
+        agreement=_agreement_entry(contest.event(match.event).format.options.agreement),
         worker=worker,
         time_factor=time_factor,
     )
     return plain(header)
+
+
+def _agreement_entry(rule: Agreement | None) -> AgreementEntry | UnsetType:
+    if rule is None:
+        return UNSET
+    resign, draw = (UNSET if value is None else value for value in (rule.resign, rule.draw))
+    return AgreementEntry(resign=resign, draw=draw, agree=rule.agree, draw_from=rule.draw_from)
 
 
 def record_of_game(head: Mapping[str, Any], result: Result, log: MatchLog | None = None) -> Record:
@@ -335,4 +362,6 @@ def match_state_of(head: Mapping[str, Any]) -> MatchState:
         raise ValueError(f"edition is {edition!r:.80}, expected 1 to {EDITION}; use a newer getstep-server")
     control = control_of(time, head.get("time_factor", 1.0))  # only games on slower or faster workers have the key
     opening = head.get("opening", ())
-    return MatchState(GAMES[head["game"]], head["options"], control, time["lag_ms"] / 1000, edition, opening)
+    agreement = Agreement(**head["agreement"]) if "agreement" in head else None
+    lag = time["lag_ms"] / 1000
+    return MatchState(GAMES[head["game"]], head["options"], control, lag, edition, opening, agreement)
