@@ -1,4 +1,4 @@
-"""How often the estimates of both bots would have ended a game with the wrong result, and how many turns that saves.
+"""How often estimates of both bots would have ended a game with the wrong result, and how many turns that saves.
 
 ``python -m benchmarks.agreement [--count N] [GAME ...]`` plays games of the sample bot mcts against
 itself, each two from a position of the balanced book, to their end. Then it asks each of `RULES` when it would have
@@ -26,7 +26,7 @@ from getstep.sprt import share_text
 from getstep_engines import GAMES
 
 GAMES_BY_DEFAULT = ("hop", "linkage", "longest_path", "pseudo_tonga", "chain_reaction")
-RULES = tuple(Agreement(resign, agree=agree) for resign in (0.5, 0.8, 0.95) for agree in (3, 6))
+RULES = tuple(Agreement(resign, agree=agree) for resign in (0.2, 0.5, 0.8, 0.95) for agree in (3, 6))
 LIMITS = {"move": 0.25, "budget": 2.0}
 """Seconds, by the kind of limit: mcts then thinks for 50 ms, so that 100 games take some minutes."""
 

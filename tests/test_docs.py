@@ -337,7 +337,7 @@ def test_every_setting_shown_is_understood(tmp_path: Path) -> None:
     found = blocks("docs/formats.md", "toml")
     teams = [text for text in found if "[[team]]" in text]
     contests = [text for text in found if "[[event]]" in text]
-    assert (len(found), len(teams), len(contests)) == (3, 1, 2)
+    assert (len(found), len(teams), len(contests)) == (4, 1, 3)
     for number, text in enumerate(contests):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -270,9 +270,16 @@ def elo_interval(pairs: Iterable[PairOutcomes]) -> tuple[float, float, float] | 
     points = [0] * 5  # pairs by half points of the team, 0 to 4
     for pair, count in Counter(pairs).items():
         points[sum(HALF_POINTS[outcome] for outcome in pair)] += count
-    if not any(points):
-        return None
-    value, low, high = map(elo_of, mean_interval(points))
+    return elo_of_counts(points) if any(points) else None
+
+
+def elo_of_counts(counts: Sequence[int]) -> tuple[float, float, float]:
+    """Return the Elo difference and the ends of its 95 % interval.
+
+    Args:
+        counts: pairs with 0, ½, 1, 1½ and 2 points, at least one.
+    """
+    value, low, high = map(elo_of, mean_interval(counts))
     return value, low, high
 
 
@@ -309,11 +316,16 @@ def score_line(pairs: Collection[PairOutcomes], test: Sprt | None = None) -> str
     counts = f"{outcomes['win']} won, {outcomes['draw']} drawn, {outcomes['loss']} lost"
     parts = [f"{_pairs(len(pairs))}: {counts} ({share:.1%})"]
     if elo := elo_interval(pairs):
-        value, low, high = map(_signed, elo)
-        parts.append(f"Elo {value} [{low}, {high}]")
+        parts.append(elo_text(elo))
     if test is not None:
         parts.append(llr_text(test))
     return ", ".join(parts)
+
+
+def elo_text(elo: tuple[float, float, float]) -> str:
+    """Return a difference in Elo with its interval."""
+    value, low, high = map(_signed, elo)
+    return f"Elo {value} [{low}, {high}]"
 
 
 def llr_text(test: Sprt) -> str:

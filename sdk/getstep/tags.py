@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .sprt import share_text
+
 MOST_TAGS = 16
 """Of a match, the first different ones of each player count: see protocol.md."""
 
@@ -26,7 +28,14 @@ class TagResult:
     lost: int
 
     def __str__(self) -> str:
-        return f"{self.won} won, {self.drawn} drawn, {self.lost} lost"
+        return results_text(self.won, self.drawn, self.lost)
+
+
+def results_text(won: int, drawn: int, lost: int) -> str:
+    """Return results in words, with the share of the points and its 95 % interval if there are any."""
+    over = won + drawn + lost
+    share = f" ({share_text(won + drawn / 2, over)})" if over else ""
+    return f"{won} won, {drawn} drawn, {lost} lost{share}"
 
 
 def tags_of(notes: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:

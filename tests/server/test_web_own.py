@@ -17,6 +17,7 @@ import trio
 from trio.testing import MockClock
 
 from getstep.referee import EndCode, FaultCode
+from getstep.tags import results_text
 from getstep.wire import sign, sign_page_login
 from getstep_server.config.contest import Contest, Team, load_contest
 from getstep_server.limits import TOKENS_A_DAY
@@ -434,7 +435,7 @@ async def test_the_results_are_shown_by_tag(app: App, browser: Browser, monkeypa
     state = await browser.json("/own/state.json")
     outcomes = [one["outcome"] for one in state["matches"] if one["match"] % 2 and one["turns"]]
     counts = [outcomes.count(outcome) for outcome in ("win", "draw", "loss")]
-    assert state["tags"] == [["opening", "{} won, {} drawn, {} lost".format(*counts)]]
+    assert state["tags"] == [["opening", results_text(*counts)]]
     turns = [{"player": player, "notes": {"tags": [f"by-{player}"]}, "ms": 1.0} for player in (0, 1)]
     game = {"match": 1, "attempt": 1, "game": "hop", "turns": turns, "teams": [{"id": 7}, {"id": 8}]}
     monkeypatch.undo()

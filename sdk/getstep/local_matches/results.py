@@ -14,7 +14,7 @@ from getstep.drawing import Picture, draw_text
 from getstep.referee import AGREED, Agreement, FaultCode
 from getstep.replay import Replay, ReplayTurn, TurnKind, opening_turns, replay_data, replay_page
 from getstep.sprt import PairOutcomes, Sprt, copies, elo_interval, score_line, verdict_text, wilson
-from getstep.tags import results_by_tag, tags_of
+from getstep.tags import results_by_tag, results_text, tags_of
 from getstep.text import duration
 
 from .match import PlayedMatch, PlayedTurn, tried_text
@@ -194,8 +194,9 @@ def _tested(results: Results, test: Sprt) -> Iterator[str]:
 def _colours(matches: Sequence[PlayedMatch]) -> Iterator[str]:
     for bot, who in enumerate(("first", "second")):
         found = [match.result for match in matches if match.bot == bot]
-        if counts := [f"{found.count(result)} {result}" for result in ("won", "drawn", "lost") if result in found]:
-            yield f"  As the {who} player: {', '.join(counts)}"
+        won, drawn, lost = (found.count(result) for result in ("won", "drawn", "lost"))
+        if won + drawn + lost:
+            yield f"  As the {who} player: {results_text(won, drawn, lost)}"
 
 
 def _agreed(results: Results) -> Iterator[str]:

@@ -591,7 +591,7 @@ def outcome_lines(contest: Contest, checked: Agreement | None = None) -> list[st
     score = score_of(contest)
     lines = [score.line(), score.verdict()]
     if isinstance(score, BestScore):
-        lines += score.eliminated()
+        lines += score.differences()
     lines += _agreed(contest, checked)
     warning = copied_pairs(games_of(contest.database), tournament_of(contest).matches)
     if warning is not None:

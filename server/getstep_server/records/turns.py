@@ -46,7 +46,7 @@ def _check_notes(notes: dict[str, Any]) -> None:
 class _Answered(_Timed, frozen=True, kw_only=True):
     timed: Literal["kernel", "wake"]
     notes: Annotated[dict[str, Any], Check(_check_notes)] | UnsetType = UNSET
-    """What the bot noted. It decides nothing."""
+    """What the bot noted. It decides nothing, unless the game has an agreement."""
 
 
 class Moved(_Answered, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from getstep.tags import results_by_tag, tags_of
+from getstep.tags import results_by_tag, results_text, tags_of
 from getstep_server.config.event import ContestEvent
 from getstep_server.records.match import Match
 from getstep_server.records.record import parse
@@ -102,7 +102,7 @@ def _event(
         won, drawn, lost = (outcomes.count(outcome) for outcome in ("win", "draw", "loss"))
         role = event.game.players[player]
         name = tournament.contest.team_name(team)
-        facts.append((f"{name} as the {side} player ({role})", f"{won} won, {drawn} drawn, {lost} lost"))
+        facts.append((f"{name} as the {side} player ({role})", results_text(won, drawn, lost)))
     facts += _tag_facts(tournament, team, [result for result in results if result is not None], tags)
     columns.append(Column("scores", scores))
     columns.append(Column(PARTS, parts, justify="left", links=moves))

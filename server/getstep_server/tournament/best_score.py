@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from getstep.sprt import PairOutcomes, Selection
+from getstep.sprt import PairOutcomes, Selection, elo_of_counts, elo_text
 from getstep_server.formats.best import BestOptions
 from getstep_server.records.result import PLAYERS, Result
 from getstep_server.text import pluralize
@@ -85,7 +85,27 @@ class BestScore:
             f" each other one is eliminated with a probability of at most {error}."
         )
 
-    def eliminated(self) -> list[str]:
-        """Return a line for each bot that is out, the last one first."""
-        out = sorted(self._search.eliminated.items(), key=lambda item: -item[1])
-        return [f"{self.teams[team]} was eliminated after {pluralize(round_, 'round')}." for team, round_ in out]
+    def differences(self) -> list[str]:
+        """Return a line for each bot but the first one that is left: how it ended, and its Elo.
+
+        The difference in Elo to that first one has a 95 % interval, from the pairs that the two have played.
+        """
+        search = self._search
+        first, *others = search.remaining
+        out = sorted(search.eliminated.items(), key=lambda item: -item[1])
+        return [
+            *(f"{self.teams[team]} is left{self._difference(team, first)}." for team in others),
+            *(
+                f"{self.teams[team]} was eliminated after {pluralize(round_, 'round')}"
+                f"{self._difference(team, first)}."
+                for team, round_ in out
+            ),
+        ]
+
+    def _difference(self, team: int, other: int) -> str:
+        test = self._search.tests.get((min(team, other), max(team, other)))
+        if test is None:
+            return ""
+        counts = test.counts if team < other else test.counts[::-1]
+        elo = elo_text(elo_of_counts(counts))
+        return f": {elo} against {self.teams[other]} in {pluralize(sum(counts), 'pair')}"
