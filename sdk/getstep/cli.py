@@ -116,6 +116,7 @@ examples:
   getstep practice my_bot.py --human --browser
   getstep practice ./my_program --as linkage --against greedy
   getstep practice --as llm --url URL --model llama3.2 --game hop --limit 60
+  getstep practice my_bot.py --against llama3.2 --against-as llm --url URL
   getstep practice my_bot.py --from my_bot-practice.html --move 37
 
 With --from, each game begins with a position of a replay: a page that practice has written, or that you have
@@ -495,7 +496,13 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         help="random, greedy (the default), mcts, hesitant, or a bot's file;"
         " for pseudo_tonga also house_pseudo_tonga, the opponent of the TopCoder contest",
     )
-    _add_convention(parser, "--against-as", "against_convention", "and so is the opponent's: ")
+    _add_own_convention(
+        parser,
+        "and so is the opponent's: ",
+        "--against-as",
+        "against_convention",
+        "the language model --against at the endpoint --url",
+    )
     opponent.add_argument("--human", action="store_true", help="play against your bot yourself, without a clock")
     parser.add_argument(
         "--browser", action="store_true", help="with --human: on a board in your browser; needs getstep-server"
@@ -571,10 +578,16 @@ def _add_convention(parser: argparse.ArgumentParser, flag: str, name: str, text:
     )
 
 
-def _add_own_convention(parser: argparse.ArgumentParser, text: str) -> None:
+def _add_own_convention(
+    parser: argparse.ArgumentParser,
+    text: str,
+    flag: str = "--as",
+    name: str = "convention",
+    model: str = "a language model",
+) -> None:
     names = [*CONVENTIONS, llm.CONVENTION]
-    listed = f"{text}{', '.join(CONVENTIONS)}; or {llm.CONVENTION}, a language model"
-    parser.add_argument("--as", dest="convention", metavar="CONVENTION", choices=names, help=listed)
+    listed = f"{text}{', '.join(CONVENTIONS)}; or {llm.CONVENTION}, {model}"
+    parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=names, help=listed)
 
 
 def _add_submit(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ from getstep_server.storage.contest_state import results_of, tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.convention_programs import PROGRAMS
+from tests.support.model_endpoint import plays_last, serving
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import all_commands, bots_of, no_bots_on
 from tests.support.terminal import OnTerminal
@@ -160,6 +161,22 @@ def test_the_estimates_of_both_bots_end_matches_or_are_checked(duel: Callable[..
     assert code == 0
     assert "Estimates would have ended 2 of 2 games, and saved 83% of the turns." in out
     assert re.search(r"^As won: 2, wrong in [02] \(", out, re.MULTILINE)
+
+
+@pytest.mark.long  # 1 s of playing; quick tests hold the options
+def test_a_language_model_plays_against_a_bot(duel: Callable[..., Duel], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    with serving(plays_last) as server:
+        model = ("--as-a", "llm", "--url", server.url, "--game", "longest_path", "--pairs", "1", "--keep", kept)
+        code, out, _ = duel("tiny1.2", "greedy", *model)
+    assert code == 0
+    assert "tiny1.2 as the first player" in out
+    assert "faults" not in out
+    assert {question["model"] for question in server.asked} == {"tiny1.2"}
+    contest = load_contest(kept)
+    assert [team.name for team in contest.teams.values()] == ["tiny1.2", "greedy"]
+    with Store(contest.database) as store:
+        assert verify(contest, store).played == 2
 
 
 @pytest.mark.long  # 1 s of playing; quick tests hold the arguments, and that programs play over the network

@@ -23,6 +23,7 @@ from getstep.llm.endpoint import MAX_ANSWER_BYTES, Endpoint, EndpointError
 from getstep.llm.player import LanguageModel, ModelCallback, board_text, read_answer, rules_text
 from getstep.turn import CallResult, Turn
 from getstep.wire import MAX_SAY, checked_notes
+from getstep_bots import random_bot
 from getstep_engines import GAMES
 from tests.support.model_endpoint import Model, Reply, body, plays_last, says, serving
 from tests.support.patience import PATIENCE_SECONDS
@@ -405,6 +406,28 @@ def test_options_that_do_not_fit(
     assert why in capsys.readouterr().err
 
 
+AGAINST = ["bot.py", "--game", "hop", "--against-as", "llm"]
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ([*AGAINST, "--against", "tiny"], "--against-as llm needs --url"),
+        ([*AGAINST, *URL[:2]], "--against-as llm needs the name of a model, such as --against llama3.2"),
+        ([*AGAINST, *URL], "--model is for --as llm; the model of --against-as is --against NAME"),
+        ([*AGAINST, *URL[:2], "--human"], "--human: your bot plays against you; leave out --against-as"),
+        ([*AGAINST, "--against", "tiny", *URL[:2], "--tries", "99"], "--tries is 99"),
+    ],
+)
+def test_options_of_an_opponent_that_do_not_fit(
+    words: list[str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bot.py").write_text("def get_step(board, is_black):\n    pass\n", encoding="utf-8")
+    assert main(["practice", *words]) == 2
+    assert why in capsys.readouterr().err
+
+
 def practice(model: Model, *words: str) -> int:
     given = ["--url", model.url, "--model", "a/tiny:1b", "--game", "longest_path", "--against", "random"]
     return main(["practice", "--as", "llm", *given, *words])
@@ -422,6 +445,24 @@ def test_a_model_practises(
     replay = (tmp_path / "tiny-1b-practice.html").read_text(encoding="utf-8")
     assert "110 tokens" in replay
     assert KEY not in replay + capsys.readouterr().out
+
+
+def test_a_bot_practises_against_a_model_and_two_models_against_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bot = Path(random_bot.__file__)
+    with serving(plays_last) as server:
+        opponent = ["--url", server.url, "--against", "a/tiny:1b", "--against-as", "llm"]
+        assert main(["practice", str(bot), *opponent, "--game", "longest_path", "--games", "1"]) == 0
+        alone = len(server.asked)
+        assert {question["model"] for question in server.asked} == {"a/tiny:1b"}
+        words = ["--as", "llm", "--model", "other", "--game", "longest_path", "--games", "1"]
+        assert main(["practice", *opponent, *words]) == 0
+        assert {question["model"] for question in server.asked[alone:]} == {"a/tiny:1b", "other"}
+    shown = capsys.readouterr().out
+    assert "random_bot.py against a/tiny:1b, longest_path: " in shown
+    assert "other against a/tiny:1b, longest_path: " in shown
 
 
 def test_practice_ends_when_the_tokens_are_used_up(

@@ -9,6 +9,6 @@ it uses the time that a turn names.
 - ``player``: the words of a question, the move in an answer, tries, tokens.
 """
 
-from .arguments import CONVENTION, add_model, model_of
+from .arguments import CONVENTION, add_model, model_named, model_of, play_words
 
-__all__ = ["CONVENTION", "add_model", "model_of"]
+__all__ = ["CONVENTION", "add_model", "model_named", "model_of", "play_words"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from getstep._errors import SetupError
 
@@ -25,11 +27,15 @@ DEFAULTS = {"max_tokens": 1000, "most_tokens": 500_000, "tries": 3}
 _HIGHEST = {"max_tokens": 100_000, "most_tokens": 10**12, "tries": 20}
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a language model."""
+_OPTIONS = ("url", "model", "key_variable", "max_tokens", "most_tokens", "tries")
+
+
+def add_model(parser: argparse.ArgumentParser, *, named: bool = True) -> None:
+    """Add the options of a language model; its name is ``--model`` if it is ``named`` so."""
     group = parser.add_argument_group("a language model (--as llm)")
     group.add_argument("--url", help="its endpoint of the OpenAI kind, such as http://localhost:11434/v1")
-    group.add_argument("--model", metavar="NAME", help="the name of the model there")
+    if named:
+        group.add_argument("--model", metavar="NAME", help="the name of the model there")
     group.add_argument(
         "--key-variable",
         metavar="VARIABLE",
@@ -59,16 +65,14 @@ def model_of(options: argparse.Namespace, console: Console) -> LanguageModel | N
     Raises:
         SetupError: the options do not fit together, or one of them is not valid.
     """
-    names = ("url", "model", "key_variable", "max_tokens", "most_tokens", "tries")
-    given = {name: value for name in names if (value := getattr(options, name, None)) is not None}
+    given = _given(options)
     if options.convention != CONVENTION:
-        if given:
+        if given and getattr(options, "against_convention", None) != CONVENTION:
             flag = f"--{next(iter(given)).replace('_', '-')}"
             raise SetupError(f"{flag} is for a language model: add --as {CONVENTION}.")
+        if "model" in given:
+            raise SetupError(f"--model is for --as {CONVENTION}; the model of --against-as is --against NAME.")
         return None
-    from .endpoint import Endpoint  # here: other bots need no HTTP
-    from .player import LanguageModel
-
     if options.bot is not None:
         raise SetupError(f"--as {CONVENTION}: a language model has no file; leave out {options.bot}.")
     for name in ("url", "model"):
@@ -76,6 +80,45 @@ def model_of(options: argparse.Namespace, console: Console) -> LanguageModel | N
             raise SetupError(
                 f"--as {CONVENTION} needs --{name}, such as --url http://localhost:11434/v1 --model llama3.2."
             )
+    return _model(given, console)
+
+
+def model_named(name: str, options: argparse.Namespace, console: Console) -> LanguageModel:
+    """Return the language model of the opponent, which has this name at the endpoint of ``--url``.
+
+    Raises:
+        SetupError: an option is missing or not valid.
+    """
+    given = {**_given(options), "model": name}
+    if "url" not in given:
+        raise SetupError(f"--against-as {CONVENTION} needs --url, such as --url http://localhost:11434/v1.")
+    return _model(given, console)
+
+
+def play_words(name: str, options: argparse.Namespace, console: Console) -> list[str]:
+    """Return the words of a command that plays with the language model of this name, at the endpoint of ``--url``.
+
+    Where to play, and the login, come from the environment.
+
+    Raises:
+        SetupError: an option is missing or not valid.
+    """
+    given = {**_given(options), "model": name}
+    if "url" not in given:
+        raise SetupError(f"--as {CONVENTION} needs --url, such as --url http://localhost:11434/v1.")
+    _model(given, console)  # for its checks and its warning
+    flags = [word for key, value in given.items() for word in (f"--{key.replace('_', '-')}", str(value))]
+    return [sys.executable, "-m", "getstep", "play", "--as", CONVENTION, *flags]
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: value for name in _OPTIONS if (value := getattr(options, name, None)) is not None}
+
+
+def _model(given: Mapping[str, Any], console: Console) -> LanguageModel:
+    from .endpoint import Endpoint  # here: other bots need no HTTP
+    from .player import LanguageModel
+
     numbers = {name: given.get(name, default) for name, default in DEFAULTS.items()}
     for name, number in numbers.items():
         lowest = 0 if name == "tries" else 1

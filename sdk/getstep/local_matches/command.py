@@ -17,7 +17,8 @@ from getstep.browser import open_in_browser
 from getstep.conventions import CONVENTIONS
 from getstep.drawing.viewer import painter
 from getstep.games import only_game
-from getstep.llm import model_of
+from getstep.llm import CONVENTION as LLM
+from getstep.llm import model_named, model_of
 from getstep.notes import noted_line
 from getstep.openings import book_setting
 from getstep.sprt import DEFAULTS, Sprt
@@ -30,6 +31,7 @@ from .results import WIDTH, Results
 from .screen import Screen, turn_text
 from .series import (
     DEFAULT_GAMES,
+    DEFAULT_OPPONENT,
     GAMES_WITH_TEST,
     Entrant,
     Plan,
@@ -84,7 +86,7 @@ def practise(options: argparse.Namespace, console: Console) -> int:
             begins.game, games, options.limit, seed=options.seed, begins=begins, sides=sides, recorded=recorded
         )
     screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human, test=test)
-    other = _opponent(options, plan, screen)
+    other = _opponent(options, plan, screen, console)
     if begins is not None:
         console.say(_wrapped(_begins_text(plan, begins, bot, other)))
     if plan.recorded:
@@ -234,12 +236,20 @@ def options_named(given: Sequence[str]) -> dict[str, int | str]:
     return found
 
 
-def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen) -> Entrant:
+def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen, console: Console) -> Entrant:
+    if options.human and options.against_convention == LLM:
+        raise SetupError("--human: your bot plays against you; leave out --against-as.")
     if options.browser:
         page = find_page()
         return Entrant("you", lambda _seed: BrowserPlayer(_opened(page, screen)))
     if options.human:
         return Entrant("you", lambda _seed: HumanPlayer(plan.game, input, screen.say, screen.draw))
+    if options.against_convention == LLM:
+        if options.against == DEFAULT_OPPONENT:
+            raise SetupError(f"--against-as {LLM} needs the name of a model, such as --against llama3.2.")
+        from .model import model_entrant  # here: other bots need no HTTP
+
+        return model_entrant(model_named(options.against, options, console), screen.say)
     return entrant(options.against, options.against_convention, say=screen.say)
 
 

@@ -49,6 +49,8 @@ SAMPLES = {
 }
 """The opponents that are installed with getstep, and their modules in `getstep_bots`."""
 
+DEFAULT_OPPONENT = "greedy"
+
 DEFAULT_GAMES, GAMES_WITH_TEST = 10, 2 * MOST_PAIRS
 
 MOST_GAMES = 10_000

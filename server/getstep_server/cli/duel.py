@@ -15,15 +15,17 @@ import trio
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from getstep import BotError, SetupError
+from getstep import BotError, SetupError, llm
 from getstep.adjudication import AgreementCheck, add_agreement, agreement_of, agreement_settings
 from getstep.conventions import CONVENTIONS, no_opening
 from getstep.games import only_game
 from getstep.openings import BALANCED, book_setting
 from getstep.programs import wire
 from getstep.programs.start import check_startable
+from getstep.programs.wire import WireBot
 from getstep.referee import AGREED, Agreement
 from getstep.sprt import DEFAULTS, MEANINGS, MOST_PAIRS
+from getstep.text import Console as PlainConsole
 from getstep_server.bot_runner.processes import Bot, Bots, bot_logs
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.log import last_lines
@@ -96,7 +98,8 @@ do not wait for it; Ctrl-C then skips the matches that are not shown yet. In a
 pipe there is no board.
 
 With --as the bots are programs of an original contest, which use its
-convention. --as does not matter for a sample bot. This command is also called
+convention. --as does not matter for a sample bot. With the convention llm, a
+bot's name is that of a language model at --url. This command is also called
 match.
 
 With --resign 0.95 or --draw 0.05, a match ends as soon as the estimates that
@@ -123,6 +126,7 @@ examples:
   getstep-server duel greedy mcts --game pseudo_tonga --option size=6 --pairs 9
   getstep-server match ./p1 ./p2 --as csefest-console --watch 1000
   getstep-server duel ./my_program house_pseudo_tonga --as topcoder
+  getstep-server duel llama3.2 my_bot.py --as-a llm --url URL --move-seconds 60
   getstep-server duel new.zip old.zip --sprt --dask tcp://lab1:8786 --at-once 50
 
 exit codes: 0 played, 1 a bot ended early, 2 the command cannot be used,
@@ -136,14 +140,19 @@ def add_duel(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bots", action="append", metavar="B", help="the other bot; it may be the same")
     parser.add_argument("others", nargs="*", metavar="C", help="with --best: more bots")
     parser.add_argument("--game", help="the game (default: the only one that a bot plays, else hop)")
-    both = f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}"
+    both = (
+        f"both bots are programs that talk by this convention: {', '.join(CONVENTIONS)}; or {llm.CONVENTION}: they"
+        " are the names of language models at --url"
+    )
     for flag, name, text in (
         ("--as", "conventions", both),
         ("--as-a", "convention_a", "A is a program of this convention"),
         ("--as-b", "convention_b", "B is a program of this convention"),
     ):
         action = "append" if name == "conventions" else "store"  # a second one would replace the first silently
-        parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=CONVENTIONS, action=action, help=text)
+        names = [*CONVENTIONS, llm.CONVENTION]
+        parser.add_argument(flag, dest=name, metavar="CONVENTION", choices=names, action=action, help=text)
+    llm.add_model(parser, named=False)
     parser.add_argument(
         "--option",
         action="append",
@@ -250,7 +259,12 @@ def _at_once(args: argparse.Namespace) -> int:
 
 def _pair(args: argparse.Namespace) -> list[Bot]:
     own, both = (args.convention_a, args.convention_b), _convention(args)
-    find = partial(find_bot, say=console().print) if args.dask is None else find_program
+    find = partial(_find_bot, args) if args.dask is None else find_program
+    has_model = llm.CONVENTION in (both, *own)
+    if has_model and args.dask is not None:
+        raise UsageError(f"--as {llm.CONVENTION}: a language model has no program; leave out --dask")
+    if not has_model and args.url is not None:
+        raise UsageError(f"--url is for a language model: add --as-a {llm.CONVENTION} or --as-b {llm.CONVENTION}")
     for letter, name in zip("ab", own, strict=True):
         if args.best and name is not None:
             raise UsageError(
@@ -260,6 +274,18 @@ def _pair(args: argparse.Namespace) -> list[Bot]:
         raise UsageError(f"{len(args.bots + args.others)} bots; give --best to find the best of them")
     two = [find(text, one or both) for text, one in zip(args.bots, own, strict=True)]
     return [*two, *(find(text, both) for text in args.others)]
+
+
+def _find_bot(args: argparse.Namespace, text: str, convention: str | None) -> Bot:
+    """Return the bot or the language model that ``text`` names; see `find_bot`. Raises UsageError."""
+    if convention != llm.CONVENTION or text in sample_bots():
+        return find_bot(text, convention, say=console().print)
+    try:
+        words = llm.play_words(text, args, PlainConsole())
+    except SetupError as error:
+        raise UsageError(str(error).rstrip(".")) from None
+    file = Path(f"{text}.{llm.CONVENTION}")  # its stem is the name of the team, and a model's name may have a dot
+    return Bot(file, wire=WireBot(text, tuple(words)))
 
 
 def _convention(args: argparse.Namespace) -> str | None:
@@ -275,7 +301,7 @@ def _game(args: argparse.Namespace) -> str:
     if args.game is not None:
         return str(args.game)
     name = _convention(args) or args.convention_a or args.convention_b
-    if name is not None and (plays := CONVENTIONS[name].game) is not None:
+    if name in CONVENTIONS and (plays := CONVENTIONS[name].game) is not None:
         return plays
     return next(
         (game for text in [*args.bots, *args.others] if (game := only_game(text)) and not Path(text).is_file()),
