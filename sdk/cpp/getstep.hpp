@@ -213,6 +213,8 @@ struct Turn {
     std::int64_t time_left_ms = 0;       ///< for this move; if the limit is for the whole match, the rest of it
     std::map<std::string, std::int64_t> options;  ///< the game's options, such as {"size", 8}
     std::int64_t increment_ms = 0;       ///< is added to a limit for the whole match after each answer in time
+    std::vector<Value> opening;          ///< the moves that the server has played from the start of the game, as sent
+    std::vector<Board> opening_squares;  ///< the squares in each of them, in order
 };
 
 namespace detail {
@@ -300,6 +302,7 @@ constexpr std::size_t max_array = 128;
 constexpr std::size_t max_map = 32;
 constexpr std::size_t max_text = 500;
 constexpr std::size_t max_name = 64;
+constexpr std::size_t max_opening = 20;
 constexpr std::size_t max_text_bytes = 2000;
 constexpr std::int64_t max_id = 2147483647;
 constexpr std::int64_t max_ms = 86400000;
@@ -1005,6 +1008,7 @@ struct Start {
     std::map<std::string, std::int64_t> options;
     bool is_black = false, resumed = false, friendly = false;
     std::int64_t time_ms = 0, lag_ms = 0, increment_ms = 0;
+    std::vector<Value> opening;
 };
 struct Ask {
     std::int64_t id = 0, move_number = 0, time_left_ms = 0;
@@ -1170,6 +1174,11 @@ inline Message message_of(const Value& map, const std::string& type) {
         start.lag_ms = fields.integer("lag_ms", 0, max_ms);
         start.resumed = fields.boolean("resumed");
         start.friendly = fields.flag("friendly");
+        if (fields.optional("opening")) {
+            start.opening = fields.array("opening").items();
+            if (start.opening.empty() || start.opening.size() > max_opening)
+                Fields::wrong("opening", fields.any("opening"), "1 to " + std::to_string(max_opening) + " moves");
+        }
         return start;
     }
     if (type == "get_step") {
@@ -2177,6 +2186,11 @@ struct Match {
         made.time_left_ms = ask.time_left_ms;
         made.options = start.options;
         made.increment_ms = start.increment_ms;
+        made.opening = start.opening;
+        for (const Value& move : start.opening) {
+            made.opening_squares.emplace_back();
+            collect_squares(move, made.opening_squares.back());
+        }
         return made;
     }
 

@@ -94,6 +94,15 @@ public static class Getstep
         /// <summary>Milliseconds that such a common limit gets after each answer; 0 if nothing is added.</summary>
         public int IncrementMs { get; }
 
+        /// <summary>
+        /// The moves that the server has played from the start of the game before it asked anybody, for both players in
+        /// turn, each as LastMove is; usually there are none.
+        /// </summary>
+        public IReadOnlyList<object> Opening { get; }
+
+        /// <summary>The squares of each of these moves, each {row, column}.</summary>
+        public IReadOnlyList<int[][]> OpeningSquares { get; }
+
         internal Turn(Message start, Message ask)
         {
             Game = Text.Escape(start.Game);
@@ -105,6 +114,8 @@ public static class Getstep
             TimeLeftMs = ask.TimeLeftMs;
             Options = start.Options;
             IncrementMs = start.IncrementMs ?? 0;
+            Opening = start.Opening;
+            OpeningSquares = start.Opening.Select(Squares).ToArray();
         }
 
         private static int[][] Squares(object move)
@@ -401,6 +412,7 @@ public static class Getstep
     internal const int MaxMap = 32;
     internal const int MaxText = 500;
     internal const int MaxName = 64;
+    internal const int MaxOpening = 20;
     internal const int MaxTextBytes = 4 * MaxText;
     internal const int MaxId = int.MaxValue;
     internal const int MaxMs = 24 * 3600 * 1000;
@@ -874,6 +886,7 @@ public static class Getstep
         public int[][] Board { get; private set; }
         public object LastMove { get; private set; }
         public List<object> Scores { get; private set; }
+        public IReadOnlyList<object> Opening { get; private set; } = new object[0];
         public Dictionary<string, int> Options { get; private set; }
 
         private Message(string type)
@@ -974,6 +987,14 @@ public static class Getstep
             LagMs = fields.Integer("lag_ms", 0, MaxMs);
             Resumed = fields.Bool("resumed");
             Friendly = fields.OptionalBool("friendly");
+            if (!fields.IsNil("opening"))
+            {
+                Opening = fields.Array("opening").ToArray();
+                if (Opening.Count < 1 || Opening.Count > MaxOpening)
+                {
+                    throw Fields.Wrong("opening", Opening, $"1 to {MaxOpening} moves");
+                }
+            }
         }
 
         private void ReadGetStep(Fields fields)

@@ -148,6 +148,13 @@ public final class Getstep {
         public final Map<String, Integer> options;
         /** Milliseconds that such a common limit gets after each answer; 0 if nothing is added. */
         public final int incrementMs;
+        /**
+         * The moves that the server has played from the start of the game before it asked anybody, for both players in
+         * turn, each as lastMove is; usually there are none.
+         */
+        public final List<Object> opening;
+        /** The squares of each of these moves, each {row, column}. */
+        public final List<int[][]> openingSquares;
 
         Turn(Message start, Message ask) {
             game = Text.escape(start.game);
@@ -159,6 +166,12 @@ public final class Getstep {
             timeLeftMs = ask.timeLeftMs;
             options = Collections.unmodifiableMap(start.options);
             incrementMs = start.incrementMs == null ? 0 : start.incrementMs;
+            opening = start.opening;
+            List<int[][]> squares = new ArrayList<>();
+            for (Object move : opening) {
+                squares.add(squares(move));
+            }
+            openingSquares = Collections.unmodifiableList(squares);
         }
     }
 
@@ -451,6 +464,7 @@ public final class Getstep {
     static final int MAX_MAP = 32;
     static final int MAX_TEXT = 500;
     static final int MAX_NAME = 64;
+    static final int MAX_OPENING = 20;
     static final int MAX_TEXT_BYTES = 4 * MAX_TEXT;
     static final int MAX_ID = Integer.MAX_VALUE;
     static final int MAX_MS = 24 * 3600 * 1000;
@@ -860,6 +874,7 @@ public final class Getstep {
         int[][] board;
         Object lastMove;
         List<Object> scores;
+        List<Object> opening = Collections.emptyList();
         Map<String, Integer> options;
 
         private Message(String type) {
@@ -951,6 +966,12 @@ public final class Getstep {
             lagMs = fields.integer("lag_ms", 0, MAX_MS);
             resumed = fields.bool("resumed");
             friendly = fields.optionalBool("friendly");
+            if (!fields.isNil("opening")) {
+                opening = fields.array("opening");
+                if (opening.isEmpty() || opening.size() > MAX_OPENING) {
+                    throw Fields.wrong("opening", opening, "1 to " + MAX_OPENING + " moves");
+                }
+            }
         }
 
         private void readGetStep(Fields fields) throws ProtocolError {

@@ -27,6 +27,9 @@ export interface Turn {
   options: Record<string, number>;
   /** Milliseconds that are added to such a limit after each turn that was answered in time; 0 if none are. */
   incrementMs: number;
+  /** The moves that the server has played from the start of the game before it asked anybody, for both players in turn;
+   *  usually there are none. */
+  opening: Move[];
 }
 
 /** Your function. It may also return a promise, but while a synchronous one thinks, the connection is served as well. */

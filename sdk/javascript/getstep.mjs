@@ -40,6 +40,7 @@ const MAX_ARRAY = 128;
 const MAX_MAP = 32;
 const MAX_TEXT = 500;
 const MAX_NAME = 64;
+const MAX_OPENING = 20;
 const MAX_TEXT_BYTES = 2000;
 const MAX_ID = 2 ** 31 - 1;
 const MAX_MS = 86_400_000;
@@ -504,6 +505,9 @@ const cell = integer(-MAX_CELL - 1, MAX_CELL);
 const scores = (name, value) => {
   if (!Array.isArray(value) || value.length !== 2) wrong(name, value, "one for each player");
 };
+const opening = (name, value) => {
+  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_OPENING) wrong(name, value, `1 to ${MAX_OPENING} moves`);
+};
 const anything = () => {};
 
 const TIMES = {
@@ -546,6 +550,7 @@ const MESSAGES = {
     lag_ms: integer(0, MAX_MS),
     resumed: boolean,
     "friendly?": orNil(boolean),
+    "opening?": orNil(opening),
   },
   get_step: {
     id: integer(1, MAX_ID),
@@ -1537,6 +1542,7 @@ function turnOf(start, ask) {
     timeLeftMs: ask.time_left_ms,
     options: { ...start.options },
     incrementMs: start.increment_ms ?? 0,
+    opening: plain(start.opening ?? []),
   };
 }
 

@@ -19,6 +19,7 @@ from getstep.wire import (
     MAX_ID,
     MAX_MS,
     MAX_NAME,
+    MAX_OPENING,
     MAX_SAY,
     MAX_SERVER_FRAME,
     MAX_TEAM,
@@ -200,6 +201,10 @@ VALUES: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {  # accepted and re
         "resumed": ([True, False], NOT_BOOLEAN),
         "increment_ms": ([None, 0, MAX_MS], [-1, MAX_MS + 1, True, "0"]),
         "friendly": ([None, True, False], [0, "true"]),
+        "opening": (
+            [None, [[3, 4]], [[[2, 2], [2, 3]]] * MAX_OPENING, [["R", [0, 0], [0, 1]]]],
+            [[], 1, {}, "x", [[0, 0]] * (MAX_OPENING + 1)],
+        ),
     },
     "get_step": {
         "id": _ints(1, MAX_ID),

@@ -55,9 +55,17 @@ def move_for(game: str, board: Board, *, is_black: bool) -> Any:
 
 def told(asked: Mapping[str, Any]) -> list[list[int]]:
     """Return the answer to the command ``tell``: the time and the turn, then the squares of the last move."""
-    last = asked["last_move"] or []
-    squares = [last] if last and type(last[0]) is int else [part for part in last if isinstance(part, list)]
-    return [[asked["time_left_ms"], asked["move_number"]], *squares]
+    return [[asked["time_left_ms"], asked["move_number"]], *_squares(asked["last_move"] or [])]
+
+
+def told_opening(start: Mapping[str, Any]) -> list[list[int]]:
+    """Return the answer to the command ``tell opening``: the number of its moves and 0, then their squares."""
+    opening = start.get("opening") or []
+    return [[len(opening), 0], *(square for move in opening for square in _squares(move))]
+
+
+def _squares(move: list[Any]) -> list[list[int]]:
+    return [move] if move and type(move[0]) is int else [part for part in move if isinstance(part, list)]
 
 
 def is_plausible(game: str, board: Board, move: Any) -> bool:

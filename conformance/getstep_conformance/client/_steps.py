@@ -264,7 +264,13 @@ class Noted(Step, frozen=True, kw_only=True):
 
 
 class Told(Step, frozen=True):
-    """Expect that the test bot tells what it was given with the latest question, as its command ``tell`` asks."""
+    """Expect that the test bot tells what it was given with the latest question, as its command ``tell`` asks.
+
+    Attributes:
+        opening: expect what the command ``tell opening`` asks instead.
+    """
+
+    opening: bool = False
 
     async def run(self, play: Play) -> None:
         message = await play.expect("step")
@@ -273,8 +279,8 @@ class Told(Step, frozen=True):
             raise NotAsRequired(f"it sent {describe(message)}, expected step {asked['id']}")
         game, board, is_black = play.boards[asked["id"]]
         if message["move"] == _bot_rules.move_for(game, board, is_black=is_black):
-            raise NotAsRequired("not checked: the bot does not know the command 'tell'", "may")
-        wanted = _bot_rules.told(asked)
+            raise NotAsRequired(f"not checked: the bot does not know the command {play.start['opponent']!r}", "may")
+        wanted = _bot_rules.told_opening(play.start) if self.opening else _bot_rules.told(asked)
         if message["move"] != wanted:
             raise NotAsRequired(f"its bot was given {message['move']!r:.60}, expected {wanted!r}")
 

@@ -98,6 +98,12 @@ static getstep::Move GetStep(Board& board, bool is_black, const getstep::Turn& t
         for (const auto& square : turn.last_squares) told.emplace_back(square.begin(), square.end());
         return told;
     }
+    if (command == "tell opening") {
+        std::vector<std::vector<std::int64_t>> told{{static_cast<std::int64_t>(turn.opening.size()), 0}};
+        for (const auto& squares : turn.opening_squares)
+            for (const auto& square : squares) told.emplace_back(square.begin(), square.end());
+        return told;
+    }
     Note(command, turn);
     if (command.compare(0, 6, "sleep ") == 0 && IsNumber(command.substr(6)))
         std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(command.c_str() + 6)));

@@ -119,6 +119,9 @@ public static class ConformanceBot
             case "tell":
                 object[] given = { new[] { turn.TimeLeftMs, turn.MoveNumber } }; // an int[][] of one square is that square
                 return given.Concat(turn.LastSquares).ToArray();
+            case "tell opening":
+                object[] length = { new[] { turn.Opening.Count, 0 } };
+                return length.Concat(turn.OpeningSquares.SelectMany(squares => squares)).ToArray();
         }
         Note(command, turn);
         if (Regex.IsMatch(command, @"\Asleep [0-9]{1,7}\z"))

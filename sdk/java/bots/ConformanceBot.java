@@ -108,6 +108,13 @@ public class ConformanceBot {
                 List<int[]> told = new ArrayList<>(List.of(turn.lastSquares));
                 told.add(0, new int[] {turn.timeLeftMs, turn.moveNumber});
                 return told;
+            case "tell opening":
+                List<int[]> opening = new ArrayList<>();
+                opening.add(new int[] {turn.opening.size(), 0});
+                for (int[][] squares : turn.openingSquares) {
+                    opening.addAll(List.of(squares));
+                }
+                return opening;
             default:
                 note(command, turn);
                 if (command.matches("sleep [0-9]{1,7}")) {

@@ -74,6 +74,7 @@ function getStep(board, isBlack, turn) {
   if (command === "return nothing") return undefined;
   if (command === "return long") return Array(1000).fill([0, 0]);
   if (command === "tell") return [[turn.timeLeftMs, turn.moveNumber], ...squaresOf(turn.lastMove)];
+  if (command === "tell opening") return [[turn.opening.length, 0], ...turn.opening.flatMap(squaresOf)];
   const ms = /^sleep ([0-9]{1,7})$/.exec(command)?.[1];
   if (ms) wait(Number(ms));
   note(command, turn);

@@ -33,6 +33,8 @@ def get_step(board: Board, is_black: bool, turn: getstep.Turn) -> Any:
         return [(0, 0)] * 1000
     elif turn.opponent == "tell":
         return [(turn.time_left_ms, turn.move_number), *squares_of(turn.last_move)]
+    elif turn.opponent == "tell opening":
+        return [(len(turn.opening), 0), *(square for move in turn.opening for square in squares_of(move))]
     return first_move(turn.game, board, is_black)
 
 
