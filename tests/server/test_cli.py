@@ -29,7 +29,7 @@ COMMANDS = [
     *("standings", "crosstable", "ratings", "matches", "matches list", "matches adjudicate", "matches rematch"),
     *("matches forfeit", "teams rename", "teams token", "teams seats"),
     *("teams withdraw", "teams disqualify", "teams reinstate", "decisions", "incidents"),
-    *("show", "replay", "analyse", "export", "report", "site", "rescue", "verify", "freeze", "reveal"),
+    *("show", "replay", "analyse", "export", "report", "site", "rescue", "verify", "freeze", "reveal", "openings"),
 ]
 
 
