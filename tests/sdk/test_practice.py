@@ -196,7 +196,7 @@ def test_a_bot_that_answers_twice_or_writes_nonsense_harms_nobody(tmp_path: Path
         "def get_step(board, is_black, turn):\n"
         "    pipe = next(o for o in gc.get_objects() if type(o) is io.BufferedWriter"
         " and not o.closed and o.fileno() > 2)\n"
-        '    for text in (\'{"type": "answer", "id": 1, "move": 5}\', \'{"type": "late"}\', \'[]\'):\n'
+        '    for text in (\'{"type": "answer", "id": 0, "move": 5}\', \'{"type": "late"}\', \'[]\'):\n'
         "        pipe.write(text.encode() + b'\\n')\n"
         '        if turn.move_number < 3 and text == \'{"type": "late"}\':\n'
         "            break\n"
