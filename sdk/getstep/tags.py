@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .sprt import share_text
+from .sprt import wilson
 
 MOST_TAGS = 16
 """Of a match, the first different ones of each player count: see protocol.md."""
@@ -32,10 +32,13 @@ class TagResult:
 
 
 def results_text(won: int, drawn: int, lost: int) -> str:
-    """Return results in words, with the share of the points and its 95 % interval if there are any."""
-    over = won + drawn + lost
-    share = f" ({share_text(won + drawn / 2, over)})" if over else ""
-    return f"{won} won, {drawn} drawn, {lost} lost{share}"
+    """Return results in words, with the share of the points and its 95 % interval in brackets if there are any."""
+    text, over = f"{won} won, {drawn} drawn, {lost} lost", won + drawn + lost
+    if not over:
+        return text
+    share = (won + drawn / 2) / over
+    low, high = (round(100 * end) for end in wilson(share, over))
+    return f"{text} ({100 * share:.0f} % [{low}, {high}])"
 
 
 def tags_of(notes: Iterable[Mapping[str, Any] | None]) -> tuple[str, ...]:

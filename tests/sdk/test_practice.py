@@ -319,7 +319,7 @@ def test_a_comparison_stops_when_it_is_sure_and_says_how_sure_and_from_which_sid
     assert "Game 1" not in out.getvalue()
     assert f" {pairs} pairs: {2 * pairs} won, 0 drawn, 0 lost (100.0%), Elo +∞ [+" in said
     assert f"H1 after {pairs} pairs: first_legal is stronger than _raises (+400 Elo rather than +0; 5%" in said
-    won = rf"{pairs} won, 0 drawn, 0 lost \(100 %, 95 % interval \d\d to 100 %\)"
+    won = rf"{pairs} won, 0 drawn, 0 lost \(100 % \[\d\d, 100\]\)"
     assert re.search(f"As the first player: {won} As the second player: {won}", said)
     assert "--option" not in said  # the boards differ already
     assert results.elo

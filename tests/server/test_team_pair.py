@@ -55,7 +55,7 @@ def test_tags_are_counted_up_to_a_bound() -> None:
     assert len(tags_of([{"tags": [str(n)]} for n in range(99)])) == MOST_TAGS
     matches = [(("a", "b"), "win"), (("a",), "draw"), (("a",), "loss"), ((), "loss")]
     assert [(one.tag, str(one)) for one in results_by_tag(matches)] == [
-        ("a", "1 won, 1 drawn, 1 lost (50 %, 95 % interval 13 to 87 %)"),
-        ("b", "1 won, 0 drawn, 0 lost (100 %, 95 % interval 21 to 100 %)"),
+        ("a", "1 won, 1 drawn, 1 lost (50 % [13, 87])"),
+        ("b", "1 won, 0 drawn, 0 lost (100 % [21, 100])"),
     ]
     assert len(results_by_tag([((str(n),), "win") for n in range(99)])) == MOST_ROWS

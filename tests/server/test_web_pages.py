@@ -92,9 +92,7 @@ async def test_the_page_of_two_teams_has_all_their_matches(site: Site) -> None:
         own = [result for result in tournament.results if {team, other} == set(result.match.teams)]
         linked = set(re.findall(r'href="/match/(\d+)"', page))
         assert {str(result.match.number) for result in own} <= linked
-        counted = re.findall(
-            r"<strong>(\d+) won, (\d+) drawn, (\d+) lost \(\d+ %, 95 % interval \d+ to \d+ %\)</strong>", page
-        )
+        counted = re.findall(r"<strong>(\d+) won, (\d+) drawn, (\d+) lost \(\d+ % \[\d+, \d+\]\)</strong>", page)
         assert sum(int(count) for counts in counted for count in counts) == len(own) > 0
         assert sum(int(won) for won, _, _ in counted) == sum(
             result.winner is not None and result.match.teams[result.winner] == team for result in own
