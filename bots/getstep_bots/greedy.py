@@ -2,7 +2,8 @@
 
 Try it: ``getstep play greedy.py --team 7``
 
-Among moves of the same estimate it plays the one that the opponent would like best: that move is then gone.
+Among moves of the same estimate it plays the one that the opponent would like best: that move is then gone. If the
+board of a game says whose turn it is, the opponent cannot be asked, and it plays the first of them.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
     game = GAMES[turn.game]
-    mine, theirs = game.from_board(board, is_black), game.from_board(board, not is_black)
+    mine = game.from_board(board, is_black)
     values = [(value_after(mine, move), move) for move in mine.legal_moves()]
     best = max(value for value, _ in values)
     moves = [move for value, move in values if value == best]
+    try:
+        theirs = game.from_board(board, not is_black)
+    except ValueError:
+        return moves[0]
     return max(moves, key=lambda move: value_after(theirs, move) if theirs.is_legal(move) else -1)
 
 

@@ -84,12 +84,13 @@ complete; `getstep-server` brings it.
 from ._game import SQUARE, Game, IllegalMove, Move, MoveForm, Option, Outcome, Player, Starter, State, TimeControl
 from ._look_json import look_json, trace_json
 from ._plugins import GROUP
-from ._registry import GAMES, Registry, UnknownGameError
+from ._registry import GAMES, OPENSPIEL, Registry, UnknownGameError
 from .look import Look, Piece, Region, Step, Touched
 
 __all__ = [
     "GAMES",
     "GROUP",
+    "OPENSPIEL",
     "SQUARE",
     "Game",
     "IllegalMove",

@@ -123,12 +123,12 @@ class MoveForm(Value):
     Args:
         text: the form for people, such as ``"(row, column)"``.
         parts: the items of a move, in order. ``"square"`` is ``(row, column)``, ``"path"`` is a list of two
-            squares or more, and a tuple of words is one of these words. A single part is the move itself; several
-            parts are a tuple of them.
+            squares or more, ``"text"`` is any text, and a tuple of words is one of these words. A single part is
+            the move itself; several parts are a tuple of them.
     """
 
     text: str
-    parts: tuple[Literal["square", "path"] | tuple[str, ...], ...]
+    parts: tuple[Literal["square", "path", "text"] | tuple[str, ...], ...]
 
     def fits(self, move: Move) -> bool:
         """Return True if ``move``, which may be any object, has this form. A move of this form may be illegal."""
@@ -144,6 +144,8 @@ class MoveForm(Value):
 def _fits(part: str | tuple[str, ...], item: object) -> bool:
     if isinstance(part, tuple):
         return isinstance(item, str) and item in part
+    if part == "text":
+        return isinstance(item, str)
     if part == "path":
         return isinstance(item, (list, tuple)) and len(item) > 1 and all(_fits("square", at) for at in item)
     return isinstance(item, (list, tuple)) and [type(number) for number in item] == [int, int]

@@ -12,6 +12,9 @@ from ._plugins import Plugin, load_plugins
 _OWN = ("longest_path", "chain_reaction", "pseudo_tonga", "hop", "linkage")
 """The games of this package. Each is a module of its name, with the `Game` under its name in capital letters."""
 
+OPENSPIEL = "openspiel_"
+"""What the names of OpenSpiel's games begin with: see the module `openspiel`."""
+
 
 @cache
 def _own_game(name: str) -> Game:
@@ -30,12 +33,28 @@ class UnknownGameError(KeyError, ValueError):
         return str(self.args[0])
 
 
+def _openspiel_game(name: str) -> Game:
+    """Return a game of OpenSpiel.
+
+    Raises:
+        UnknownGameError: OpenSpiel is not installed, or does not have such a game.
+    """
+    openspiel = import_module("getstep_engines.openspiel")
+    try:
+        game: Game = openspiel.openspiel_game(name)
+    except openspiel.NotOffered as error:
+        raise UnknownGameError(f"unknown game {name!r:.80}: {error}") from error
+    return game
+
+
 class Registry(Mapping[str, Game]):
     """The games by name: those of this package, then the installed ones of other packages.
 
     A game is imported when it is needed: the tables of linkage take 3 ms. The installed packages are searched when
     they are needed: for a name that is not one of ours, or to list all games. That takes some milliseconds as well.
     A bot that plays hop waits for neither.
+
+    The games of OpenSpiel (see the module `openspiel`) can be had by name as well. They are not listed.
     """
 
     def __init__(self, own: tuple[str, ...]) -> None:
@@ -60,6 +79,8 @@ class Registry(Mapping[str, Game]):
         return {plugin.name: plugin.game for plugin in self.plugins() if plugin.game}
 
     def __getitem__(self, name: str) -> Game:
+        if isinstance(name, str) and name.startswith(OPENSPIEL):
+            return _openspiel_game(name)
         game = _own_game(name) if name in self._own else self._others().get(name)
         if game is None:
             broken = [plugin.problem for plugin in self.plugins() if plugin.problem and plugin.name == name]

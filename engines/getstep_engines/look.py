@@ -40,7 +40,7 @@ MOST_STEPS = 32
 """Steps of one trace; further ones are merged into the last. Of 242,000 moves in random games of chain_reaction,
 203 have more waves (one has 77), and a path may have 99 hops: nobody wants to watch more."""
 
-_MOST_PIECES = 64  # different values on a board; linkage has 6, chain_reaction 14
+_MOST_PIECES = 128  # different values on a board; linkage has 6, chain_reaction 14, text all characters of ASCII
 _LONGEST_NAME = 60  # characters of a name or of the score line: a line of a phone at 360 pixels
 
 # --- colours and shapes -----------------------------------------------------------------------------------------
@@ -110,6 +110,7 @@ SHAPES: Mapping[str, str] = {
     "tile": "M5 5h90v90h-90Z",
     "block": "M0 0h100v100h-100Z",
     "dot": "M41 50a9 9 0 1 0 18 0a9 9 0 1 0-18 0Z",
+    "blank": "M50 50Z",  # nothing: plain text may have a space there
 }
 """The outline of each shape as SVG path data, in a square of 100×100 units with y downwards. Fill it by the rule
 ``nonzero``."""

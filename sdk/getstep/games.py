@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from getstep_engines import GAMES, Game, IllegalMove, State, UnknownGameError
+from getstep_engines import GAMES, OPENSPIEL, Game, IllegalMove, State, UnknownGameError
 from getstep_engines.look import coordinates
 
 Board = list[list[int]]
@@ -65,7 +65,8 @@ def games_named(file: Path) -> list[str]:
         text = file.read_text(encoding="utf-8", errors="replace")
     for part in (text.partition("\n")[0], text):
         words = set(re.findall(r"\w+", part))
-        if found := [name for name in GAMES if name in words]:
+        others = sorted(word for word in words if word.startswith(OPENSPIEL) and word in GAMES)
+        if found := [name for name in [*GAMES, *others] if name in words]:
             return found
     return []
 
@@ -80,6 +81,8 @@ def named_move(game: Game, state: State | None, text: str) -> Any:
         state: the position, which a game with a notation of its own needs.
         text: exactly the move's text, such as ``"3,4"``, ``"2,2-2,4"`` or ``"RA1A2"``.
     """
+    if game.move_form.parts == ("text",):
+        return text  # small letters and capitals may be different moves, as in chess
     wanted = text.lower()
     if game.look.notation is not None and state is not None:
         for move in state.legal_moves():
@@ -92,8 +95,11 @@ def named_move(game: Game, state: State | None, text: str) -> Any:
 def read_move(game: Game, typed: str) -> Any:
     """Return the move that a text names, or None. Brackets, commas, spaces and dashes all separate.
 
-    ``3 4`` and ``(3, 4)`` are a square, ``2,2-2,4`` a path, ``R 0,0 0,1`` a domino.
+    ``3 4`` and ``(3, 4)`` are a square, ``2,2-2,4`` a path, ``R 0,0 0,1`` a domino. A move that is any text is the
+    text itself.
     """
+    if game.move_form.parts == ("text",):
+        return typed
     tokens = re.findall(r"\d+|[^\W\d]+", typed)
     items = []
     for part in game.move_form.parts:

@@ -134,7 +134,7 @@ def test_a_piece_of_another_form_is_refused(fields: dict[str, Any], named: str) 
         ({"colours": ("blue", "ultraviolet")}, "colour is 'ultraviolet'"),
         ({"score": "points {0}"}, "score is"),
         ({"measures": lambda _: (0, 0)}, "score is ''"),
-        ({"pieces": {n: Piece(f"{n}", "tile", 0) for n in range(65)}}, "65 pieces"),
+        ({"pieces": {n: Piece(f"{n}", "tile", 0) for n in range(129)}}, "129 pieces"),
     ],
 )
 def test_a_look_of_another_form_is_refused(fields: dict[str, Any], named: str) -> None:

@@ -157,7 +157,7 @@ def actions_of(game: Game, size: int) -> Actions:
     """
     if game.name in _OWN:
         return _OWN[game.name](size)
-    if not game.move_form.parts or "path" in game.move_form.parts:
+    if not game.move_form.parts or {"path", "text"} & set(game.move_form.parts):
         raise ValueError(
             f"{game.name}: the moves have no numbers (form {game.move_form.text!r});"
             " expected a move_form of squares and words"

@@ -270,6 +270,7 @@ class TurnFiles:
         name = "-".join([game, *(f"{option}-{value}" for option, value in sorted(options.items()))])
         group = self._groups.get(name)
         if group is None:
+            batch_of(game, 0, **options)  # called for its checks only
             group = self._groups[name] = _Group(name, game, dict(options))
         group.games.append(played)
         group.rows += sum(_most_rows(turn.move) for turn in played.turns) if group.paths else len(played.turns)

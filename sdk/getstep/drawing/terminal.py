@@ -27,6 +27,7 @@ GLYPHS: Mapping[str, tuple[str, str]] = {
     "triangle": ("▲", "△"),
     "cross": ("✖", "✕"),
     "dot": ("•", "•"),
+    "blank": (" ", " "),
 }
 """For each shape its filled and its hollow glyph. The other shapes fill their square with the colour."""
 

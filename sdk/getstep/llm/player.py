@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from getstep import notes
@@ -40,6 +40,7 @@ _BYTES_OF_A_TOKEN = 2
 _PREFIX = "move:"
 _MAX_SHOWN = 200  # characters of an answer in a message
 _MAX_REPEATED = 2000  # characters of its own answer that a model is shown again
+_MOST_LISTED = 400  # legal moves of a position in a question, of games whose moves are texts
 _MAX_LAST_LINE = 1000  # a path of 99 hops has 399
 
 
@@ -200,6 +201,8 @@ def _notation_text(game: Game) -> str:
         example = next(iter(game.start().legal_moves()))
         written, meant = game.notation(example), coordinates(example)
         return f"Write the move in the notation of the game: {written} is {meant}, a square being row,column."
+    if game.move_form.parts == ("text",):
+        return "Write the text of one of the legal moves, exactly as it is listed."
     paths = " A path is its squares, joined by -: 2,2-2,4." if "path" in game.move_form.parts else ""
     return f"Write a square as row,column: 3,4.{paths}"
 
@@ -213,9 +216,16 @@ def position_text(game: Game, state: State, turn: Turn) -> str:
     order = ("first", "second")[me]
     return (
         f"You are {game.players[me]}, the {order} player. This is turn {turn.move_number} of the game. {last}\n"
-        f"The board, with the numbers of its rows and columns:\n{board_text(state.board())}\n"
+        f"{_shown_position(game, state)}\n"
         f"What is your move? End with a line '{_PREFIX} ...'."
     )
+
+
+def _shown_position(game: Game, state: State) -> str:
+    """Return the board with the numbers of its rows and columns, or as text if moves are texts, with the moves."""
+    if game.move_form.parts != ("text",):
+        return f"The board, with the numbers of its rows and columns:\n{board_text(state.board())}"
+    return f"The board:\n{state}\nThe legal moves: {'; '.join(islice(state.legal_moves(), _MOST_LISTED))}."
 
 
 def board_text(board: Board) -> str:

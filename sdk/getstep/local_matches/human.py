@@ -69,10 +69,9 @@ class HumanPlayer(PersonPlayer):
         """Prepare for a match, and say how to play."""
         self._match = match
         self._picture = match.start
-        self._tell(
-            f"A move is {self._game.move_form.text}. Type the numbers: row first, then column, from 0. {_HELP}."
-            " You have no clock; your bot has."
-        )
+        is_text = self._game.move_form.parts == ("text",)
+        how = "" if is_text else "Type the numbers: row first, then column, from 0. "
+        self._tell(f"A move is {self._game.move_form.text}. {how}{_HELP}. You have no clock; your bot has.")
 
     def watch(self, turn: PlayedTurn) -> None:
         """Say what the opponent did."""

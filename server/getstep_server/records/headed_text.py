@@ -95,7 +95,7 @@ def _shown(turn: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
     text = "?"
     with suppress(TypeError, ValueError, LookupError):
         if "move" in turn:
-            text = GAMES[fields["game"]].notation(turn["move"])
+            text = GAMES[fields["game"]].notation(turn["move"]).replace(" ", "_")
         else:
             text = "Skip" if "pass" in turn else f"({turn.get('fault', turn.get('end'))})"
     return text.encode() if isinstance(text, str) and _SHOWN.fullmatch(text) else b"?"

@@ -37,7 +37,8 @@ def move_text(move: Any, game: Game | None) -> str:
     ``game`` is None if it is not installed.
     """
     # `Game.notation` takes legal moves; this one may be anything if the record has not been verified.
-    if _is_squares(move) or (game is not None and game.look.notation):
+    is_text = isinstance(move, str) and game is not None and game.move_form.fits(move)
+    if is_text or _is_squares(move) or (game is not None and game.look.notation):
         with contextlib.suppress(TypeError, ValueError, LookupError):
             return escape_control_chars(coordinates(move) if game is None else game.notation(move))
     return escape_control_chars(encode(move).decode())

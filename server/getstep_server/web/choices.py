@@ -134,6 +134,8 @@ def _completions(state: State, form: MoveForm, picked: list[Any]) -> Iterator[li
         yield picked
         return
     part = "square" if form.parts == ("path",) else form.parts[len(picked)]
+    if part == "text":
+        return  # the texts that are possible are the legal moves, and none of them begins so
     for item in _squares(state) if part == "square" else part:
         yield from _completions(state, form, [*picked, item])
 

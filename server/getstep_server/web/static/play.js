@@ -214,7 +214,7 @@ const ask = (parts) => send("pick", { picked: JSON.stringify(parts) });
 function keep(parts, found) {
   at("why").textContent = "";
   [picked, can] = [parts, found];
-  if (typeof parts[0] === "string") word = parts[0];
+  if (typeof parts[0] === "string" && !found.complete) word = parts[0];
   show();
   if (found.complete && !found.squares.length && !found.words.length) pick(null);
 }
