@@ -10,7 +10,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, seed_test
+from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
 
 from getstep_engines import GAMES, Game, MoveForm, State
 from getstep_training._actions import HOP_END, Path, actions_of
@@ -26,6 +27,36 @@ def test_pettingzoo_accepts_the_environment(game: str) -> None:
         # It warns of observations that are no images and of spaces that it does not know; errors are assertions.
         warnings.simplefilter("ignore", UserWarning)
         api_test(env(game), num_cycles=300)
+
+
+@EVERY_GAME
+def test_pettingzoo_accepts_its_parallel_form(game: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # as above
+        parallel_api_test(turn_based_aec_to_parallel(env(game)), num_cycles=100)
+
+
+@EVERY_GAME
+def test_a_game_in_parallel_form_is_the_game_of_the_environment(game: str) -> None:
+    """In each step the action of the agent on turn is played, and that of the other one is ignored."""
+    made, plain, dice = turn_based_aec_to_parallel(env(game)), GetstepEnv(game), Random(game)
+    observations, _ = made.reset()
+    plain.reset()
+    rewards = {}
+    while made.agents:
+        agent = plain.agent_selection
+        (acting,) = (each for each in made.agents if observations[each]["action_mask"].any())
+        assert acting == agent
+        action = int(dice.choice(np.flatnonzero(observations[agent]["action_mask"])))
+        plain.step(action)
+        observations, rewards, _, _, _ = made.step({each: action if each == agent else 0 for each in made.agents})
+    assert all(plain.terminations.values())
+    assert rewards == plain.rewards
+
+
+def test_agents_do_not_act_at_the_same_time() -> None:
+    with pytest.raises(AssertionError, match="is_parallelizable"):
+        aec_to_parallel(env("hop"))
 
 
 @EVERY_GAME
@@ -162,8 +193,9 @@ def test_a_game_from_outside_is_numbered_by_the_form_of_its_moves() -> None:
         actions_of(of_form(MoveForm("a path", ("path",))), 8)
 
 
-def test_the_program_in_the_docs_plays_a_game() -> None:
-    program = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0]
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_programs_in_the_docs_play_a_game(number: int) -> None:
+    program = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[number]
     names: dict[str, GetstepEnv] = {}
     exec(program, names)
     assert names["game"].agents == []
