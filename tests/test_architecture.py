@@ -230,6 +230,7 @@ def test_what_learning_programs_use_is_pure_but_for_arrays() -> None:
     assert requirements(PROJECTS["getstep_training"]) == {"getstep_engines", "numpy"}
     pure = PURE | {"getstep_training", "numpy"}
     assert offenders("getstep_training", pure) == {
+        "training/getstep_training/batch/__init__.py": {"importlib"},  # it reads the list of installed packages
         "training/getstep_training/pettingzoo.py": {"gymnasium", "pettingzoo"},  # the extra `pettingzoo`
         "training/getstep_training/open_spiel.py": {"pyspiel"},  # the extra `open_spiel`
         # it writes files; pyarrow is the extra `parquet`

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from getstep_othello import OTHELLO
 
 from getstep_conformance.games import CHECKS
 from getstep_engines import GAMES, Game, IllegalMove, State
+from getstep_othello import OTHELLO
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

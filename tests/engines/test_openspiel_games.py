@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from functools import lru_cache, partial
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,6 +16,7 @@ from getstep_conformance.games import CHECKS
 from getstep_engines import GAMES, OPENSPIEL, Game, IllegalMove, UnknownGameError, openspiel
 from getstep_server.web.choices import choices
 from getstep_training.batch import batch_of
+from getstep_training.turns import RecordedGame, TurnFiles
 
 pyspiel = pytest.importorskip("pyspiel", reason="the extra `open_spiel` is not installed")
 
@@ -222,9 +224,12 @@ def test_people_pick_the_text_of_a_move() -> None:
     assert named_move(connect_four, state, "x3") == "x3"
 
 
-def test_learning_programs_are_told_that_the_moves_have_no_numbers() -> None:
-    with pytest.raises(ValueError, match="openspiel_hex: the moves have no numbers"):
-        batch_of("openspiel_hex", 2)
+def test_learning_programs_are_told_that_the_moves_have_no_numbers(tmp_path: Path) -> None:
+    played = RecordedGame(1, 1, 1, (1, 2), None, [])
+    with TurnFiles(tmp_path, "npz") as files:
+        for ask in (partial(batch_of, "openspiel_nim", 2), partial(files.add, "openspiel_nim", {}, played)):
+            with pytest.raises(ValueError, match=r"openspiel_nim: the (moves have no numbers|board is 3×12)"):
+                ask()
 
 
 def test_estimates_prefer_a_position_that_is_won() -> None:

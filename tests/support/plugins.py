@@ -11,25 +11,27 @@ from typing import Any
 
 import pytest
 
-from getstep_engines import GAMES
+from getstep_engines import GAMES, GROUP
 
 OTHELLO = Path(__file__).parents[2] / "examples" / "othello"
+OTHELLO_BATCH = OTHELLO.with_name("othello_batch")
 
 
-def write_metadata(folder: Path, package: str, games: dict[str, str]) -> None:
-    """Write into ``folder`` what an installed package has beside its modules; ``games`` are its entry points."""
+def write_metadata(folder: Path, package: str, points: dict[str, str], group: str = GROUP) -> None:
+    """Write into ``folder`` what an installed package has beside its modules; ``points`` are its entry points."""
     info = folder / f"{package.replace('-', '_')}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
-    lines = ["[getstep.games]", *(f"{name} = {value}" for name, value in games.items())]
+    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in points.items())]
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def write_othello(folder: Path) -> list[Path]:
-    """Write Othello's metadata into ``folder``; return the folders that make it an installed package."""
-    project: dict[str, Any] = tomllib.loads((OTHELLO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    write_metadata(folder, project["name"], project["entry-points"]["getstep.games"])
-    return [folder, OTHELLO]
+def write_othello(folder: Path, source: Path = OTHELLO) -> list[Path]:
+    """Write Othello's metadata into ``folder``, or its batch's; return the folders that make a package of it."""
+    project: dict[str, Any] = tomllib.loads((source / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for group, points in project["entry-points"].items():
+        write_metadata(folder, project["name"], points, group)
+    return [folder, source]
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> Iterator[None]:

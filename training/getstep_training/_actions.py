@@ -149,6 +149,18 @@ _OWN: dict[str, Callable[[int], Actions]] = {
 }
 
 
+def side_of(game: Game, state: State) -> int:
+    """Return the number of squares along a side of the board, which is square in all arrays for learning programs.
+
+    Raises:
+        ValueError: the board is not square.
+    """
+    board = state.board()
+    if len(board) != len(board[0]):
+        raise ValueError(f"{game.name}: the board is {len(board)}×{len(board[0])}; expected a square one")
+    return len(board)
+
+
 def actions_of(game: Game, size: int) -> Actions:
     """Return the numbering of the moves of ``game`` on a board of ``size`` × ``size`` squares.
 

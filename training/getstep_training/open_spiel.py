@@ -24,7 +24,7 @@ import pyspiel
 
 from getstep_engines import GAMES
 
-from ._actions import Path, actions_of
+from ._actions import Path, actions_of, side_of
 
 PREFIX = "getstep_"
 _LONGEST = 100_000
@@ -34,7 +34,7 @@ _LONGEST = 100_000
 def register() -> list[str]:
     """Register all installed games at OpenSpiel, those that are not yet; return their names there.
 
-    A game whose moves have no numbers is left out.
+    A game whose moves have no numbers, or whose board is not square, is left out.
     """
     known = set(pyspiel.registered_names())
     names = []
@@ -48,7 +48,7 @@ def register() -> list[str]:
 def _register(name: str) -> bool:
     rules = GAMES[name]
     try:
-        actions_of(rules, len(rules.start().board()))
+        actions_of(rules, side_of(rules, rules.start()))
     except ValueError:
         return False
     kind = pyspiel.GameType(
@@ -84,7 +84,7 @@ class _Rules:
     def __init__(self, name: str, options: Mapping[str, int]) -> None:
         self.game = GAMES[name]
         self.options = dict(options)
-        self.size = len(self.game.start(**self.options).board())
+        self.size = side_of(self.game, self.game.start(**self.options))
         self.actions = actions_of(self.game, self.size)
 
     def __reduce__(self) -> Any:

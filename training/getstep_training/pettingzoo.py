@@ -32,7 +32,7 @@ from pettingzoo.utils import wrappers
 
 from getstep_engines import GAMES
 
-from ._actions import Path, actions_of
+from ._actions import Path, actions_of, side_of
 from .batch._base import cells_of
 
 AGENTS = ["player_0", "player_1"]
@@ -50,7 +50,8 @@ def env(game: str, render_mode: str | None = None, **options: int) -> AECEnv:
 
     Raises:
         UnknownGameError: there is no such game.
-        ValueError: the game does not have one of the options, or its moves cannot be numbered.
+        ValueError: the game does not have one of the options, its moves cannot be numbered, or its board is not
+            square.
     """
     checked = wrappers.AssertOutOfBoundsWrapper(GetstepEnv(game, render_mode, **options))
     return wrappers.OrderEnforcingWrapper(checked)
@@ -67,7 +68,7 @@ class GetstepEnv(AECEnv, EzPickle):  # type: ignore[misc]  # PettingZoo has no t
         self._game = GAMES[game]
         self._options = options
         self._state = self._game.start(**options)
-        size = len(self._state.board())
+        size = side_of(self._game, self._state)
         self._actions = actions_of(self._game, size)
         self._path: Path = ()
         self.metadata = {"name": f"{game}_v0", "render_modes": ["ansi"], "is_parallelizable": False}

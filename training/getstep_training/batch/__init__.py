@@ -10,9 +10,15 @@
 True
 
 A batch plays exactly the rules of the single engine. ``python -m benchmarks.batch`` compares their speed.
+
+A game of another package is played by its own engine, board after board. A package may bring a faster batch for it:
+a subclass of `Batch`, and an entry point of the group ``getstep.batches`` with the name of the game.
+`checks.check_batch` compares it with the engine.
 """
 
 from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Any
 
 from getstep_engines import GAMES
 
@@ -25,6 +31,7 @@ from .longest_path import LongestPathBatch
 from .pseudo_tonga import PseudoTongaBatch
 
 __all__ = [
+    "GROUP",
     "Batch",
     "ChainReactionBatch",
     "GameBatch",
@@ -34,6 +41,9 @@ __all__ = [
     "PseudoTongaBatch",
     "batch_of",
 ]
+
+GROUP = "getstep.batches"
+"""Entry points of other packages: the name of a game, and the class of its batch."""
 
 _OWN: dict[str, Callable[..., Batch]] = {
     "chain_reaction": ChainReactionBatch,
@@ -54,7 +64,19 @@ def batch_of(game: str, count: int, **options: int) -> Batch:
 
     Raises:
         UnknownGameError: there is no such game.
-        ValueError: the game does not have one of the options, or its moves have no numbers.
+        ValueError: the game does not have one of the options, its moves have no numbers, or its board is not
+            square.
+        TypeError: a package has another thing than a batch for this game.
     """
     GAMES[game].start(**options)  # called for its checks only
-    return _OWN[game](count, **options) if game in _OWN else GameBatch(GAMES[game], count, **options)
+    if game in _OWN:
+        return _OWN[game](count, **options)
+    found = [point for point in entry_points(group=GROUP) if point.name == game]
+    if not found:
+        return GameBatch(GAMES[game], count, **options)
+    made: Any = found[0].load()
+    if not (isinstance(made, type) and issubclass(made, Batch)):
+        raise TypeError(
+            f"{found[0].value}: the entry point of {game} in {GROUP} names {made!r:.80}; expected a Batch"
+        )
+    return made(count, **options)

@@ -59,9 +59,11 @@ class Batch(ABC):
     def legal(self) -> Flags:
         """Return the legal actions, an array ``(count, actions)``; none for a game that is over."""
 
-    @abstractmethod
     def random_actions(self, generator: np.random.Generator) -> Numbers:
         """Return a legal action for each board, all with the same chance; 0 for a game that is over."""
+        legal = self.legal()
+        drawn: Numbers = np.where(legal, 1 - generator.random(legal.shape), 0).argmax(axis=1)
+        return drawn
 
     @abstractmethod
     def boards(self) -> NDArray[np.int8]:
@@ -155,9 +157,10 @@ class Batch(ABC):
                 f"board {number}: the {name} have {value}; expected {values.start} to {values.stop - 1}"
             )
 
-    @abstractmethod
     def _is_legal(self, actions: Numbers) -> Flags:
         """Return True for each legal action; anything for a game that is over. All are below ``self.actions``."""
+        legal: Flags = self.legal()[np.arange(len(self)), actions]
+        return legal
 
     @abstractmethod
     def _play(self, actions: Numbers) -> None:

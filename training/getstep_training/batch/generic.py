@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from getstep_engines import Game, State
-from getstep_training._actions import Path, actions_of
+from getstep_training._actions import Path, actions_of, side_of
 
 from ._base import NOBODY, Batch, cells_of
 from ._words import Flags, Numbers
@@ -22,14 +22,15 @@ class GameBatch(Batch):
         options: the options of the game's start.
 
     Raises:
-        ValueError: the game does not have one of the options, or its moves have no numbers.
+        ValueError: the game does not have one of the options, its moves have no numbers, or its board is not
+            square.
     """
 
     def __init__(self, game: Game, count: int, **options: int) -> None:
         super().__init__(count)
         self._game = game
         self._first = game.start(**options)
-        self.size = len(self._first.board())
+        self.size = side_of(game, self._first)
         self._numbers = actions_of(game, self.size)
         self.actions = self._numbers.count
         self.cells = cells_of(game)
@@ -46,13 +47,6 @@ class GameBatch(Batch):
         for number in np.flatnonzero(self._running).tolist():
             legal[number, self._legal(number)] = True
         return legal
-
-    def random_actions(self, generator: np.random.Generator) -> Numbers:
-        drawn = np.zeros(len(self), np.intp)
-        for number in np.flatnonzero(self._running).tolist():
-            legal = self._legal(number)
-            drawn[number] = legal[int(generator.random() * len(legal))]
-        return drawn
 
     def boards(self) -> NDArray[np.int8]:
         boards = np.empty((len(self), self.size, self.size), np.int8)
@@ -85,11 +79,6 @@ class GameBatch(Batch):
 
     def _legal(self, number: int) -> list[int]:
         return self._numbers.legal(self._states[number], self._paths[number])
-
-    def _is_legal(self, actions: Numbers) -> Flags:
-        legal = self.legal()
-        found: Flags = legal[np.arange(len(self)), actions]
-        return found
 
     def _play(self, actions: Numbers) -> None:
         at = np.flatnonzero(self._running)
