@@ -305,7 +305,10 @@ def openspiel_game(name: str) -> Game:
         parameter: Option(parameter, kind.parameter_specification[parameter], low, high, 1, about)
         for parameter, (low, high, about) in _RANGES.get(own, {}).items()
     }
-    rules = _rules(own, tuple((option.name, option.default) for option in options.values()))
+    try:
+        rules = _rules(own, tuple((option.name, option.default) for option in options.values()))
+    except ValueError as error:
+        raise NotOffered(str(error)) from error
     if rules.game.num_players() != 2:
         raise NotOffered(f"{own} is for {rules.game.num_players()} players; expected 2")
     start = OpenSpielState(rules)

@@ -275,7 +275,7 @@ class App:
 
     def look(self, _: Request, name: str) -> AnyResponse:
         """Return how a game looks, for the script that draws boards."""
-        return look(name)
+        return look(name, self._games())
 
     def openapi(self, _: Request) -> AnyResponse:
         """Return the description of the API."""

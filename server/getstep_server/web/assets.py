@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -24,9 +24,12 @@ _TYPES = {
 }
 
 
-def look(name: str) -> Response:
-    """Return how a game looks, for the script that draws boards."""
-    game = GAMES.get(name)
+def look(name: str, played: Collection[str] = ()) -> Response:
+    """Return how a game looks, for the script that draws boards.
+
+    Games that are not listed, such as those of OpenSpiel, are loaded only if they are ``played``: it takes time.
+    """
+    game = GAMES.get(name) if name in played or name in list(GAMES) else None
     if game is None:
         return problem(404, "there is no such game")
     return Response(encode(look_json(game)), JSON, headers=(("Cache-Control", "no-cache"),))

@@ -117,7 +117,7 @@ def starter(stem: str, games: Sequence[str]) -> bytes | None:
     """Return the first bot that ``getstep new`` writes for a game, or for all of ``games``; None if none is."""
     if stem == SEVERAL:
         return several_games([GAMES[game] for game in games]).encode()
-    found = GAMES.get(stem)
+    found = GAMES.get(stem) if stem in games or stem in list(GAMES) else None
     return None if found is None else one_game(found).encode()
 
 

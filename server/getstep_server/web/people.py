@@ -17,7 +17,7 @@ from typing import ClassVar, TypeAlias
 
 import trio
 
-from getstep_engines import GAMES, Player
+from getstep_engines import GAMES, Game, Player
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.config.contest import FRIENDLY_PORT, Team
 from getstep_server.config.event import ContestEvent
@@ -133,16 +133,12 @@ class People(Boards):
 
     def start(self, request: Request, *, text: str = "", status: int = 200) -> AnyResponse:
         """Return the page on which a person chooses a game."""
-        games = [game for game in GAMES.values() if game.move_form.parts]
-        first = {event.game.name for event in self._feed.contest.events}
-        # the contest's games first; the sort keeps the others in order
-        games.sort(key=lambda game: game.name not in first)
         team = self._team_of(request)
         return self._render(
             "play",
             status=status,
             title="Play",
-            games=games,
+            games=list(self._sample_games().values()),
             bots=BOTS,
             text=text,
             place=self._place(request),
@@ -168,12 +164,17 @@ class People(Boards):
         return self._sample(request, request.form())
 
     def _sample(self, request: Request, form: dict[str, str]) -> AnyResponse:
-        game, bot = GAMES.get(form.get("game", "")), form.get("bot", "")
-        if game is None or not game.move_form.parts or bot not in BOTS or form.get("me") not in ("0", "1"):
+        game, bot = self._sample_games().get(form.get("game", "")), form.get("bot", "")
+        if game is None or bot not in BOTS or form.get("me") not in ("0", "1"):
             return self.start(request, text="Choose a game, a bot and a side.", status=400)
         if not self._has_room(request, "sample", MAX_SAMPLE_GAMES, MAX_SAMPLE_GAMES_PER_ADDRESS):
             return self.start(request, text=_FULL, status=503)
         return self._begin(request, "sample", self._sample_game(form), form)
+
+    def _sample_games(self) -> dict[str, Game]:
+        """Return the games that a person can play by clicking: those of the contest first, then all others."""
+        games = [event.game for event in self._feed.contest.events] + list(GAMES.values())
+        return {game.name: game for game in games if game.move_form.parts}
 
     def _sample_game(self, form: Mapping[str, str]) -> Play:
         game, bot = GAMES[form["game"]], form["bot"]
