@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
-from getstep.games import named_move
+from getstep.games import named_move, read_move
+from getstep.llm.player import position_text, read_answer
+from getstep.turn import Turn
+from getstep_bots import greedy
 from getstep_conformance import games as checks
 from getstep_conformance.games import CHECKS
 from getstep_engines import GAMES, OPENSPIEL, Game, IllegalMove, UnknownGameError, openspiel
+from getstep_server.reports.notation import move_text
 from getstep_server.web.choices import choices
 from getstep_training.batch import batch_of
 from getstep_training.turns import RecordedGame, TurnFiles
@@ -220,7 +224,33 @@ def test_people_pick_the_text_of_a_move() -> None:
     assert choices(state, connect_four.move_form, ["x3"]).complete
     with pytest.raises(IllegalMove, match="'x9' is not one of the moves"):
         choices(state, connect_four.move_form, ["x9"])
-    assert named_move(connect_four, state, "x3") == "x3"
+    assert named_move(connect_four, state, "x3") == read_move(connect_four, "x3") == "x3"
+
+
+def test_a_record_shows_a_move_as_text_and_anything_else_as_json() -> None:
+    amazons = game("amazons")
+    move = next(amazons.start().legal_moves())
+    assert move == "X From (7, 1)"
+    assert move_text(move, amazons) == move
+    assert move_text([7, "1"], amazons) == '[7,"1"]'
+
+
+def test_a_language_model_gets_the_board_as_text_and_the_legal_moves() -> None:
+    connect_four = game("connect_four")
+    state = connect_four.start()
+    asked = position_text(connect_four, state, Turn("openspiel_connect_four", 1, 1, "x", None, 5000))
+    assert f"The board:\n{state}\nThe legal moves: x0; x1; x2; x3; x4; x5; x6.\n" in asked
+    assert read_answer(connect_four, state, "The middle.\nmove: x3") == ("x3", "")
+    assert read_answer(connect_four, state, "move: 3")[1].startswith("illegal: '3' is not one of the moves x0")
+
+
+def test_the_greedy_bot_wins_in_one_move() -> None:
+    """Boards of OpenSpiel say whose turn it is, so the bot cannot ask what the opponent would like."""
+    state = game("connect_four").start()
+    for move in ("x0", "o1", "x0", "o1", "x0", "o2"):
+        state.play(move)
+    turn = Turn("openspiel_connect_four", 1, 7, "x", None, 5000)
+    assert greedy.get_step(state.board(), True, turn) == "x0"
 
 
 def test_learning_programs_are_told_that_the_moves_have_no_numbers(tmp_path: Path) -> None:
