@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -19,8 +20,9 @@ from getstep_server.config.host_key import bearer_key
 from tests.support.contests import make_contest, token_of
 from tests.support.interrupted_contest import wait_until
 from tests.support.languages import of_sdk
-from tests.support.ledger import on_record, read_ledger
+from tests.support.ledger import audit, on_record, read_ledger
 from tests.support.mdns import announced, packet
+from tests.support.postgres import PostgresServer, needs_postgres
 from tests.support.processes import free_port
 from tests.support.scripts import TEST_BOT
 
@@ -39,7 +41,9 @@ LOOK_SECONDS = 0.2
 class Hosts:
     """Two hosts at different addresses of this machine, and bots that find both."""
 
-    def __init__(self, programs: Programs, tmp_path: Path, think_seconds: float) -> None:
+    def __init__(
+        self, programs: Programs, tmp_path: Path, think_seconds: float, database: str | None = None
+    ) -> None:
         self.first, self.second = tmp_path / "first", tmp_path / "second"
         self.ledger = tmp_path / "ledger"
         self._programs = programs
@@ -50,7 +54,12 @@ class Hosts:
             on_disk=True,
             patient=True,
             event={"game": "linkage", "move_seconds": 60.0},
-            server={"port": port, "web_port": self._page, "friendly_port": 0},
+            server={
+                "port": port,
+                "web_port": self._page,
+                "friendly_port": 0,
+                **({} if database is None else {"database": database}),
+            },
             start={"absent_seconds": 600.0},
         )
         self.key = bearer_key(self.first)
@@ -163,6 +172,44 @@ class Announcing:
         self._over.set()
         self._thread.join()
         self._socket.close()
+
+
+@pytest.mark.long
+@needs_postgres
+@pytest.mark.usefixtures("in_root")
+def test_with_postgresql_another_host_waits_for_the_lock_and_no_announced_result_is_lost(
+    programs: Programs, tmp_path: Path
+) -> None:
+    with PostgresServer() as postgres:
+        address = postgres.address()
+        hosts = Hosts(programs, tmp_path, 0.2, f"{address.url}#{address.schema}")
+        shutil.copytree(hosts.first, hosts.second)  # while no match was played
+        wait_until(lambda: len(hosts.told()) >= 2)
+        second = hosts.run(hosts.second, SECOND, "take-over", str(hosts.second))
+        second.expect("^Another host plays the contest. This computer takes over once that one is lost")
+        hosts.server.signal(signal.SIGKILL)
+        second.expect("^On record: this computer plays the contest from here on, with fencing number 1")
+
+        # the first computer is the standby of the second one
+        first = hosts.run(hosts.first, FIRST, "take-over", str(hosts.first))
+        first.expect("^Another host plays the contest")
+        told = len(hosts.told())
+        wait_until(lambda: len(hosts.told()) > told)
+        second.signal(signal.SIGSTOP)
+        first.expect("^On record: this computer plays the contest from here on, with fencing number 2")
+        second.signal(signal.SIGCONT)
+        assert second.wait() == 1
+        assert "another host has taken over this contest, with fencing number 2" in second.output
+
+        assert first.wait() == 0
+        assert hosts.bots.wait() == 0
+        again = hosts.run(hosts.second, SECOND)
+        assert again.wait() == 2
+        assert "fencing number 2. Each result that was announced is in postgresql://" in again.output
+        record = on_record(hosts.first)
+        assert len(record.results) == TEAMS * (TEAMS - 1)
+        found = audit(record, read_ledger(hosts.ledger), hosts.server.output + second.output + first.output)
+        assert (found.lost, found.double) == ([], [])
 
 
 @pytest.mark.long

@@ -22,7 +22,7 @@ from getstep_server.storage.contest_state import check_database
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, StoreError
 from getstep_server.storage.opening import database_exists
 from getstep_server.storage.postgres import PostgresDatabase
-from getstep_server.storage.store import Store
+from getstep_server.storage.store import Conflict, Store
 from tests.old_contests.contests import unpack
 from tests.support.command import Command
 from tests.support.contests import CONTEST, OTHER, TEAM
@@ -222,6 +222,35 @@ class TestServer:
                     await store.save(record_of_pairings(PAIRINGS))
                     break
             assert store.chain()[0] == 1
+
+    async def test_a_server_that_hangs_loses_the_lock_and_stores_nothing_behind_the_next_one(
+        self, address: PostgresAddress, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(postgres_module, "LEASE_SECONDS", 1)
+        monkeypatch.setattr(postgres_module, "_CLAIM_SECONDS", 0.0)
+        with Store(address) as hung, Store(address) as other:
+            hung.claim()
+            monkeypatch.setattr(postgres_module, "LEASE_SECONDS", 3600)
+            while True:
+                with contextlib.suppress(ContestInUse):
+                    other.claim()
+                    break
+            await other.save(record_of_pairings(PAIRINGS))
+            while True:  # it finds first that its session is over
+                with pytest.raises(DatabaseError) as away:
+                    await hung.save(record_of_pairings(PAIRINGS), based_on=0)
+                assert away.value.problem is DatabaseProblem.AWAY
+                if "still has the lock" in str(away.value):
+                    break
+            assert len(await hung.tail(0)) == 1  # to read needs no lock
+            other.close()
+            while True:
+                try:
+                    await hung.save(record_of_pairings(PAIRINGS), based_on=0)
+                except DatabaseError:
+                    continue
+                except Conflict:
+                    break
 
     def test_the_server_notices_too_that_the_network_was_cut(self, address: PostgresAddress) -> None:
         with Store(address) as store:

@@ -11,6 +11,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from getstep_server.config.contest import Contest
+from getstep_server.errors import ContestStopped
 from getstep_server.events import (
     DatabaseAway,
     DatabaseLocked,
@@ -425,13 +426,37 @@ async def test_a_result_that_waits_for_a_standby_host_does_not_hold_up_the_end(t
             nursery.cancel_scope.cancel()
     assert (len(store.saved) > 0, desk.log, desk.faults) == (True, [], [])
     again = strict_desk(tmp_path / "again", store)
-    with trio.move_on_after(2):
-        await again.recorder.refresh()
-    assert again.tournament.place == 0
-    note_copied(again.contest.running, len(store.chain))
-    await again.recorder.refresh()
-    assert again.tournament.place == len(store.chain)
-    note_copied(again.contest.running, 0)
+    for record in store.chain:
+        again.tournament.apply(record.fields)
     with trio.move_on_after(2) as waiting:
         await again.recorder.confirm()
     assert waiting.cancelled_caught
+    note_copied(again.contest.running, len(store.chain))
+    await again.recorder.confirm()
+
+
+# --- another server -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("no_threads")
+@pytest.mark.parametrize("foreign", ["take_over", "game"])
+async def test_a_run_ends_once_another_server_plays_the_contest(tmp_path: Path, foreign: str) -> None:
+    """It announces nothing of the other one, and stores nothing any more."""
+    store = MemoryStore()
+    desk, other = Desk(make_contest(tmp_path, 4, **SMALL), store), Desk(make_contest(tmp_path, 4, **SMALL), store)
+    await desk.begin()
+    for record in store.chain:
+        other.tournament.apply(record.fields)
+    if foreign == "take_over":
+        by = ("Grace", "it is lost", utc_time(1.7e9))
+        store.decide(record_of_decision(desk.contest, Decision(DecisionKind.TAKE_OVER, *by, fence=1)))
+    else:
+        await other.save(desk.issued[0])
+    length = len(store.chain)
+    with pytest.raises(ContestStopped, match="another host has taken over"):
+        await desk.save(desk.issued[1])
+    with pytest.raises(ContestStopped, match="another host has taken over"):
+        await desk.recorder.refresh()
+    with pytest.raises(ContestStopped, match="another host has taken over"):
+        await desk.recorder.put_friendly(adjudication(desk.contest, 1), 1)
+    assert (desk.log, desk.faults, len(store.chain)) == ([], [], length)

@@ -11,7 +11,7 @@ import trio
 from trio.testing import MockClock
 
 from getstep_server.cli.main import run_command
-from getstep_server.config.contest import database_path, load_contest, running_path
+from getstep_server.config.contest import Contest, database_path, load_contest, running_path
 from getstep_server.config.host_key import bearer_key
 from getstep_server.decisions.making import decide
 from getstep_server.decisions.requests import Freeze, NotStrict
@@ -48,7 +48,7 @@ from getstep_server.standby.messages import (
 )
 from getstep_server.standby.sealed import Sealer, SealError, length_of
 from getstep_server.standby.source import OtherChainError, Source
-from getstep_server.standby.taking import take_over
+from getstep_server.standby.taking import TakeOver
 from getstep_server.storage import journal as journal_module
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import StoreError
@@ -477,6 +477,12 @@ async def test_a_host_that_had_a_standby_waits_before_it_plays(folder: Path, moc
 
 
 # --- taking over --------------------------------------------------------------------------------------------------
+
+
+def take_over(contest: Contest, by: str, why: str) -> int:
+    """Take a contest over, and return the fencing number."""
+    with open_contest(contest, TakeOver(by, why, print)) as opened:
+        return opened.tournament.fence
 
 
 def test_a_copy_is_played_after_a_take_over_only(folder: Path) -> None:

@@ -158,7 +158,7 @@ TELL_SECONDS = 2.0
 async def tell_first_host(contest: Contest) -> None:
     """Tell the host from which this one has taken over, until it knows; cancelled at the end of the run."""
     mark, key = read_mark(contest.folder), host_key(contest.folder)
-    if mark is None or mark.role != "took_over" or key is None:
+    if mark is None or mark.role != "took_over" or not mark.host or key is None:
         return
     first = FirstHost(mark.host, mark.port, key.key)
     while True:

@@ -48,6 +48,7 @@ from getstep_server.runtime.run import MakeCluster, OpenContest, RunOutcome, fre
 from getstep_server.runtime.service_manager import ServiceManager
 from getstep_server.runtime.start import StartCondition
 from getstep_server.standby.marks import check_may_run
+from getstep_server.standby.taking import TakeOver
 from getstep_server.storage.contest_state import accept_loss, games_of, results_of, tournament_of
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.lock import ContestLock
@@ -163,7 +164,7 @@ def _begin_again(contest: Contest, args: argparse.Namespace) -> None:
     """Put aside what is left of a contest whose records were lost, or accept that results are missing."""
     if args.anew:
         with ContestLock(contest.folder):  # before the folder changes: another server may run the contest
-            check_may_run(contest.folder)
+            check_may_run(contest)
             kept = set_aside(contest)
         print(
             "Nothing to put aside: the contest has not begun." if kept is None else f"The old files are in {kept}."
@@ -177,11 +178,16 @@ def _begin_again(contest: Contest, args: argparse.Namespace) -> None:
 
 
 def run_contest_of(
-    args: argparse.Namespace, begin: Callable[[Contest, argparse.Namespace], None] = lambda *_: None
+    args: argparse.Namespace,
+    begin: Callable[[Contest, argparse.Namespace], None] = lambda *_: None,
+    take_over: TakeOver | None = None,
 ) -> int:
     """Play the contest that the arguments of `add_run_options` name, and return the exit code.
 
-    ``begin`` may change the folder: it is called when the command line has been checked.
+    Args:
+        args: the arguments.
+        begin: may change the folder: it is called when the command line has been checked.
+        take_over: takes the contest over from another host.
     """
     contest = load_contest(args.contest).listening_on(
         host=args.host,
@@ -197,7 +203,9 @@ def run_contest_of(
     )
     make_cluster = cluster_maker(args.dask)
     begin(contest, args)
-    with open_contest(contest) as opened:  # before the first line: another server may run the contest
+    with open_contest(contest, take_over) as opened:  # before the first line: another server may run the contest
+        if take_over is not None and args.at is None and opened.tournament.matches:
+            when = replace(when, now=True)  # each match waits for its own teams only
         return _run_opened(opened, args, when, make_cluster)
 
 

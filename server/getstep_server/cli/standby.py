@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from getstep_server.config.contest import Contest, contest_path, database_path, load_contest
+from getstep_server.config.contest import contest_path, database_path, load_contest
+from getstep_server.config.database_address import PostgresAddress
 from getstep_server.config.host_key import host_key, keep_key
 from getstep_server.errors import ConfigError, ContestStopped, UsageError
 from getstep_server.standby.folder import CopyError, CopyFolder
@@ -156,7 +157,7 @@ def _follow(args: argparse.Namespace) -> int:
     _say(f"{why[0].upper()}{why[1:]}: this computer takes over.")
     parser = argparse.ArgumentParser()
     add_run_options(parser)
-    return _run_after(contest, "the standby rule", why, parser.parse_args([str(folder)]))
+    return _run_after("the standby rule", why, parser.parse_args([str(folder)]))
 
 
 def _check_folder(folder: Path) -> None:
@@ -189,23 +190,18 @@ def _key(folder: Path) -> str:
 def _take_over(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
     mark = read_mark(args.contest)
-    if mark is None:
+    if mark is None and not isinstance(contest.database, PostgresAddress):
         raise UsageError(f"{args.contest}: no copy of another host's contest; play it with: getstep-server run")
-    return _run_after(contest, args.by.strip(), f"the host at {mark.host} is lost", args)
+    who = f"the host at {mark.host}" if mark is not None and mark.host else "the other host"
+    return _run_after(args.by.strip(), f"{who} is lost", args)
 
 
-def _run_after(contest: Contest, by: str, why: str, args: argparse.Namespace) -> int:
-    from getstep_server.standby.taking import take_over
+def _run_after(by: str, why: str, args: argparse.Namespace) -> int:
+    from getstep_server.standby.taking import TakeOver
 
     from .run import run_contest_of
 
-    def begin(*_: object) -> None:
-        fence = take_over(contest, by, why)
-        _say(f"On record: this computer plays the contest from here on, with fencing number {fence}.")
-
-    if args.at is None and tournament_of(contest).matches:  # they wait for their own teams only
-        args.now = True
-    return run_contest_of(args, begin)
+    return run_contest_of(args, take_over=TakeOver(by, why, _say))
 
 
 def _say(text: str) -> None:

@@ -438,6 +438,8 @@ class Director:
                 return
             end_messages = [] if result is None else [end_message(result, player) for player in PLAYERS]
             await self.recorder.save(attempt, result, partial(self._ended, attempt, result, end_messages))
+        except ContestStopped:  # another host plays the contest: it tells the bots how the match goes on
+            raise
         except Exception as error:  # a failure of one match must not end the others
             if attempt.stored:
                 raise  # announcing it has failed: the attempt itself is neither void nor played again

@@ -52,7 +52,7 @@ class Fencing:
                 mark = self._heard
                 await trio.to_thread.run_sync(write_mark, folder, mark)
             if mark is not None and mark.role == "lost":
-                raise ContestStopped(lost_text(folder, mark))
+                raise ContestStopped(lost_text(self._contest, mark))
             await trio.sleep(LOOK_SECONDS)
 
     async def wait_for_word(self) -> None:

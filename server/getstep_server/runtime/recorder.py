@@ -26,6 +26,10 @@ stays one.
 *Announcements.* A result is announced right after it is applied, before the next record is. So events are
 published in the order of the chain, and never before COMMIT.
 
+*Another server.* With PostgreSQL, another host can take over while this one hangs. Then the tail has its take-over,
+or pairings and results that this run has not stored. Nothing of such a tail is applied, and the run ends. Every
+record is saved with ``based_on``, so this run stores nothing behind those of the other server.
+
 *Strict mode.* After COMMIT, and before a record is applied, the recorder waits until a standby host has it
 (`standby_gate`). If the run ends in that time, the record is stored and not applied: the next run reads it. If only
 the task is cancelled, the next task applies it as a foreign one.
@@ -51,8 +55,10 @@ from getstep_server.limits import MATCH_ATTEMPTS
 from getstep_server.records.decision import Decision, freeze_by_rule, late_arrival, record_of_decision, was_frozen
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import TeamProgram, record_of_pairings, with_programs
+from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import Record, RecordError, parse
 from getstep_server.records.result import Result
+from getstep_server.standby.marks import Mark, lost_text
 from getstep_server.storage.database import DatabaseError
 from getstep_server.storage.disk import Disk, more_room_helps
 from getstep_server.storage.store import Conflict, Store
@@ -73,6 +79,9 @@ TEAMS_PAIRED_AT_ONCE = 16
 MATCHES_PAIRED_AT_ONCE = 1000
 """Pairings after more matches are, too: the next pair of a duel with a test takes 2 ms for each thousand."""
 
+
+_OF_A_SERVER = ("pairings", "game")
+"""The types of records that only the server which plays a contest stores."""
 
 PutWorker = Callable[[Callable[[int], Record]], Awaitable[int]]
 """Puts a worker of a cluster on record; see `Recorder.put_worker`."""
@@ -141,6 +150,8 @@ class Recorder:
         self._issued = issued
         self._decided = decided
         self._programs = programs
+        self._stored = tournament.place
+        """The place of the last record that this run has stored, or found on record."""
         self.gate = StandbyGate(contest, tournament, store, publish, changed)
         self._writing = trio.Lock()
         """Held by the task that writes; see `_turn`."""
@@ -155,6 +166,9 @@ class Recorder:
         """Apply the records that other processes have stored; wait for a database that is locked or away.
 
         Publish any other failure; the next call tries again.
+
+        Raises:
+            ContestStopped: another server plays the contest.
         """
 
         async def attempt() -> None:
@@ -163,6 +177,8 @@ class Recorder:
 
         try:
             await self._disk.retry_until_written(attempt)
+        except ContestStopped:
+            raise
         except Exception:  # the run goes on with what it knows, and the next refresh tries again
             self._publish(ServerFault("reading the decisions of the host", traceback.format_exc()))
 
@@ -179,10 +195,15 @@ class Recorder:
             await self.refresh()
 
     async def _catch_up(self) -> bool:
-        """Apply the tail of the chain; return False if there is none. Call this in the task's turn only."""
+        """Apply the tail of the chain; return False if there is none. Call this in the task's turn only.
+
+        Raises:
+            ContestStopped: the tail is another server's.
+        """
         tail = await self._store.tail(self._tournament.place)
         if not tail:
             return False
+        self._check_tail(tail)
         if self.gate.holds(tail) and not await self.gate.wait(self._tournament.place + len(tail)):
             return False
         async with self._unchanged:
@@ -194,6 +215,16 @@ class Recorder:
                     self._publish(ServerFault("a record of another process", traceback.format_exc()))
             self._decided()
         return True
+
+    def _check_tail(self, tail: Sequence[bytes]) -> None:
+        """Check that no other server has stored records: host commands store decisions and messages only."""
+        for place, header in enumerate(tail, self._tournament.place + 1):
+            with suppress(RecordError):  # a damaged one: it is published when it is applied
+                fields = parse(header)
+                fence = fields.get("fence") if fields.get("decision") == DecisionKind.TAKE_OVER else None
+                if fence is not None or (place > self._stored and fields["type"] in _OF_A_SERVER):
+                    lost = Mark(role="lost", host="", port=0, fence=fence or self._tournament.fence)
+                    raise ContestStopped(lost_text(self._contest, lost))
 
     def _apply(self, fields: Mapping[str, Any]) -> None:
         """Apply the next record of the chain, own or foreign."""
@@ -430,6 +461,8 @@ class Recorder:
         while True:
             try:
                 stored = await self._disk.retry_until_written(attempt)
+            except ContestStopped:  # another server plays the contest
+                raise
             except Exception as error:  # of any kind: each is published, and the last one raised
                 failures += 1
                 self._publish(ServerFault(what, traceback.format_exc()))
@@ -484,6 +517,7 @@ class Recorder:
                 await self._store.save(
                     *(record for _, record in built), based_on=self._tournament.place, after=after
                 )
+                self._stored = self._tournament.place + len(built)
                 break
             except Conflict:
                 if not await self._catch_up():

@@ -39,7 +39,8 @@ from getstep_server.net.tls import TlsConnection
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
-from getstep_server.standby.marks import check_may_run, forget_copied_after
+from getstep_server.standby.marks import check_may_run, check_shared_fence, forget_copied_after
+from getstep_server.standby.taking import TakeOver
 from getstep_server.storage.contest_state import check_database, complete_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
 from getstep_server.storage.disk import Disk
@@ -113,8 +114,12 @@ class OpenContest:
 
 
 @contextmanager
-def open_contest(contest: Contest) -> Iterator[OpenContest]:
+def open_contest(contest: Contest, take_over: TakeOver | None = None) -> Iterator[OpenContest]:
     """Lock a contest and its database, and read its records.
+
+    Args:
+        contest: the contest.
+        take_over: take it over from another host first, which may take hours to be lost.
 
     Raises:
         ContestInUse: another server runs it.
@@ -126,10 +131,14 @@ def open_contest(contest: Contest) -> Iterator[OpenContest]:
     check_matches(contest)
     check_judges(contest)
     with ContestLock(contest.folder):
-        check_may_run(contest.folder)
+        (check_may_run if take_over is None else take_over.check)(contest)
         tournament = complete_tournament(contest)  # before an empty database is made, or a cut one is written
         with Store(contest.database) as store:
-            store.claim()
+            if take_over is None:
+                store.claim()
+                check_shared_fence(contest, tournament.fence)
+            else:
+                tournament = take_over(contest, store)
             with suppress(OSError):  # without the folder of the journal, there is nothing to forget
                 forget_copied_after(contest.running, tournament.place)
             yield OpenContest(contest, store, tournament)
@@ -231,6 +240,7 @@ async def run_opened(
                 nursery.start_soon(accept_forever, ports.classic, ClassicConnection, registry, nursery)
             if certificate is not None:
                 nursery.start_soon(keep_current, certificate, lambda news: bus.publish(CertificateNews(news)))
+            nursery.start_soon(store.keep_claim)
             nursery.start_soon(scheduler.run)
             nursery.start_soon(run_log.run)
             nursery.start_soon(disk.run)

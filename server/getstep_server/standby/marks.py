@@ -11,6 +11,8 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError
 from msgspec.json import decode, encode
 
+from getstep_server.config.contest import Contest
+from getstep_server.config.database_address import PostgresAddress
 from getstep_server.errors import ConfigError
 from getstep_server.text import shell_command
 
@@ -23,7 +25,8 @@ class Mark(Struct, frozen=True, kw_only=True):
     """The part of a folder in a take-over.
 
     ``role`` is "follows": it is a copy of the contest of the host at this address; "took_over": it has taken over
-    from that one; "lost": that one has taken over from it, with this fencing number.
+    from that one, with this fencing number; "lost": that one has taken over from it. ``host`` is "" if its address
+    is not known.
     """
 
     role: Literal["follows", "took_over", "lost"]
@@ -62,12 +65,13 @@ def write_mark(folder: Path, mark: Mark) -> None:
         raise ConfigError(f"{folder / _NAME}: cannot be written ({error.strerror or error})") from error
 
 
-def check_may_run(folder: Path) -> None:
+def check_may_run(contest: Contest) -> None:
     """Check that this host may play the contest of a folder.
 
     Raises:
         ConfigError: another host plays it; the message says what to do.
     """
+    folder = contest.folder
     mark = read_mark(folder)
     if mark is None or mark.role == "took_over":
         return
@@ -76,11 +80,35 @@ def check_may_run(folder: Path) -> None:
             f"{folder}: a copy of the contest that the host at {mark.host} plays. If that host is lost, take over"
             f" with: {shell_command('take-over', folder)}"
         )
-    raise ConfigError(lost_text(folder, mark))
+    raise ConfigError(lost_text(contest, mark))
 
 
-def lost_text(folder: Path, mark: Mark) -> str:
+def check_shared_fence(contest: Contest, fence: int) -> None:
+    """Check that no other host has taken over a contest whose records several hosts can write.
+
+    Args:
+        contest: the contest.
+        fence: the fencing number on record.
+
+    Raises:
+        ConfigError: another one has.
+    """
+    if not isinstance(contest.database, PostgresAddress):
+        return  # its records are of this folder alone
+    mark = read_mark(contest.folder)
+    if fence > (mark.fence if mark is not None and mark.role == "took_over" else 0):
+        raise ConfigError(lost_text(contest, Mark(role="lost", host="", port=0, fence=fence)))
+
+
+def lost_text(contest: Contest, mark: Mark) -> str:
     """Return what the host of a folder reads after another host has taken over from it."""
+    folder = contest.folder
+    if isinstance(contest.database, PostgresAddress):
+        return (
+            f"{folder}: another host has taken over this contest, with fencing number {mark.fence}. Each result"
+            f" that was announced is in {contest.database}. To take over from that host once it is lost:"
+            f" {shell_command('take-over', folder)}"
+        )
     who, where = (f"the host at {mark.host}", mark.host) if mark.host else ("another host", "HOST")
     return (
         f"{folder}: {who} has taken over this contest, with fencing number {mark.fence}. Results of this folder"

@@ -3,56 +3,107 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import trio
 
 from getstep_server.config.contest import Contest
-from getstep_server.errors import ConfigError
+from getstep_server.config.database_address import PostgresAddress
+from getstep_server.config.host_key import bearer_key
+from getstep_server.errors import ConfigError, ContestInUse
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import Record
-from getstep_server.storage.contest_state import complete_tournament
-from getstep_server.storage.lock import ContestLock
-from getstep_server.storage.store import Store
+from getstep_server.storage.contest_state import load_tournament
+from getstep_server.storage.database import DatabaseError
+from getstep_server.storage.store import Conflict, Store
 from getstep_server.text import utc_time
 from getstep_server.tournament.settings_record import record_of_settings
+from getstep_server.tournament.tournament import Tournament
 
 from .marks import Mark, lost_text, read_mark, write_mark
 
+RETRY_SECONDS = 1.0
+"""Between two questions for a lock, while the database is away."""
 
-def take_over(contest: Contest, by: str, why: str) -> int:
-    """Put on record that this computer plays the contest, and let `run` play it; return the fencing number.
+
+class TakeOver:
+    """A take-over: `runtime.run.open_contest` calls it in place of claiming the database.
 
     Args:
-        contest: the copy; no follower writes it.
         by: who decides that.
         why: the reason.
-
-    Raises:
-        ContestInUse: a follower or a server uses the folder.
-        ConfigError: another host has taken over from this folder, or the copy cannot be used.
-        StoreError, DatabaseError, RecordError: it cannot be used.
+        say: is told what this waits for, and what it has done.
     """
-    folder = contest.folder
-    with ContestLock(folder):
-        mark = read_mark(folder)
-        if mark is not None and mark.role == "lost":
-            raise ConfigError(lost_text(folder, mark))
-        tournament = complete_tournament(contest)
-        fence = tournament.fence + 1
-        decision = Decision(DecisionKind.TAKE_OVER, by, why, utc_time(time.time()), fence=fence)
+
+    def __init__(self, by: str, why: str, say: Callable[[str], None]) -> None:
+        self._by = by
+        self._why = why
+        self._say = say
+
+    def check(self, contest: Contest) -> None:
+        """Check that a contest can be taken over to its folder.
+
+        Raises:
+            ConfigError: another host has taken over from this folder, which has its own records.
+        """
+        mark = read_mark(contest.folder)
+        if mark is not None and mark.role == "lost" and not isinstance(contest.database, PostgresAddress):
+            raise ConfigError(lost_text(contest, mark))
+
+    def __call__(self, contest: Contest, store: Store) -> Tournament:
+        """Claim the database, and put on record that this computer plays the contest; return the state after that.
+
+        With PostgreSQL, this waits until the other host has lost the lock.
+
+        Args:
+            contest: which no follower writes.
+            store: its records.
+
+        Raises:
+            ContestInUse: another server has the folder's database.
+            ConfigError: the folder cannot be written.
+            StoreError, DatabaseError, RecordError: the records cannot be read or written.
+        """
+        self._claim(contest, store)
+        folder, mark = contest.folder, read_mark(contest.folder)
+        while True:
+            tournament = load_tournament(contest, store)  # another host has stored records until now
+            fence = tournament.fence + 1
+            try:
+                trio.run(self._save, contest, store, tournament, fence)
+                break
+            except Conflict:  # a decision of the host has come between
+                continue
+        bearer_key(folder)  # without a key, no bot gets a certificate of the number
+        host, port = ("", 0) if mark is None or mark.role == "lost" else (mark.host, mark.port)
+        write_mark(folder, Mark(role="took_over", host=host, port=port, fence=fence))
+        self._say(f"On record: this computer plays the contest from here on, with fencing number {fence}.")
+        return load_tournament(contest, store)
+
+    def _claim(self, contest: Contest, store: Store) -> None:
+        told = ""
+        while True:
+            try:
+                store.claim()
+            except ContestInUse:
+                if not isinstance(contest.database, PostgresAddress):
+                    raise
+                waits = "Another host plays the contest. This computer takes over once that one is lost"
+            except DatabaseError as error:
+                waits = f"! {contest.database}: {error}; tries again"
+                time.sleep(RETRY_SECONDS)
+            else:
+                return
+            if waits != told:
+                self._say(waits)
+                told = waits
+
+    async def _save(self, contest: Contest, store: Store, tournament: Tournament, fence: int) -> None:
+        decision = Decision(DecisionKind.TAKE_OVER, self._by, self._why, utc_time(time.time()), fence=fence)
         records: list[Record] = []
         if not tournament.place:  # the first record says what contest this is
             fields = tournament.settings.due()
             records += [] if fields is None else [record_of_settings(fields)]
         records.append(record_of_decision(contest, decision))
-        with Store(contest.database) as store:
-            store.claim()
-            trio.run(_save, store, records, tournament.place)
-        if mark is not None:
-            write_mark(folder, Mark(role="took_over", host=mark.host, port=mark.port, fence=fence))
-    return fence
-
-
-async def _save(store: Store, records: list[Record], place: int) -> None:
-    await store.save(*records, based_on=place)
+        await store.save(*records, based_on=tournament.place)

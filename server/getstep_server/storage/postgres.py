@@ -14,9 +14,17 @@ written: only this process can have written that hash. If that cannot be found o
 reads the truth.
 
 *One server for each contest.* The lock of the contest's folder does not see a second folder with the same schema.
-So a writer that runs the contest also holds an advisory lock, `Database.claim`. After a cut of the network the
-server holds the lock for the lost connection until it notices, which takes half a minute (`_connected`). Until then
-the contest's server is refused as another one would be, and waits as for a server that is away.
+So a writer that runs the contest also holds an advisory lock, `Database.claim`. Without the lock it reads, and does
+not write.
+
+*The lock is a lease.* It belongs to a session. PostgreSQL ends a session that has asked nothing for LEASE_SECONDS,
+and the contest's server asks something every few seconds. So the lock is free again after that time, whatever has
+happened: the process hangs, its computer is off, or the network is cut. A server that has only lost its connection
+takes the lock again, unless another one has it.
+
+*No commit after a loss.* A session that has ended cannot commit, and a new one needs the lock. If another server
+has had the lock meanwhile, there are records of it. Then a commit fails, because it is based on fewer records than
+there are (`store`), and `runtime.recorder` ends the run.
 """
 
 from __future__ import annotations
@@ -97,6 +105,12 @@ _KEEPALIVES: dict[str, Any] = {
 }  # in seconds, and a number
 _CLAIM_SECONDS = 2.0  # the server notices a moment later that a process has ended, and with it the lock
 
+LEASE_SECONDS = 10
+"""PostgreSQL ends the session with the lock if it gets no question for so long; `Database.keep_claim` asks one."""
+
+_LEASE_VERSION = 140000
+"""The first PostgreSQL with `idle_session_timeout`. An earlier one only notices that a computer does not answer."""
+
 
 class PostgresDatabase:
     """A database in a schema of a PostgreSQL server; see `database.Database`.
@@ -116,6 +130,8 @@ class PostgresDatabase:
         self._address = address
         self._reading = reading
         self._claimed = False
+        self._holds_lock = False
+        """True if the current connection has the lock of `claim`."""
         self._in_transaction = False
         try:
             self._connection = _connected(address, reading=reading)
@@ -165,14 +181,24 @@ class PostgresDatabase:
         if self._connection.closed:
             if self._in_transaction:
                 raise psycopg.OperationalError("the connection was lost in a transaction")
-            connection = _connected(self._address, reading=self._reading)
-            if self._claimed and not _claim(connection, self._address.schema):
-                connection.close()
+            self._connection = _connected(self._address, reading=self._reading)
+            self._holds_lock = False
+        return self._connection
+
+    def _open_to_write(self) -> psycopg.Connection[Any]:
+        """Return the connection of `_open`, with the lock if this is the contest's server.
+
+        Raises:
+            psycopg.OperationalError: as `_open`, or another session has the lock.
+        """
+        connection = self._open()
+        if self._claimed and not self._holds_lock:
+            if not _claim(connection, self._address.schema):
                 raise psycopg.OperationalError(
                     "the lost connection, or another server, still has the lock of this contest"
                 )
-            self._connection = connection
-        return self._connection
+            self._holds_lock = True
+        return connection
 
     def claim(self) -> None:
         """Take the lock of the server that runs this contest; it is held until `close`.
@@ -182,7 +208,10 @@ class PostgresDatabase:
         """
         if not _claim(self._open(), self._address.schema):
             raise in_use(self._address)
-        self._claimed = True
+        self._claimed = self._holds_lock = True
+
+    def keep_claim(self) -> None:
+        self._open().execute("SELECT")
 
     def error(self, error: Exception) -> Exception:
         if isinstance(error, _FULL):
@@ -216,7 +245,7 @@ class PostgresDatabase:
         Raises:
             StoreError: it cannot be found out whether the commit has succeeded.
         """
-        connection = self._open()
+        connection = self._open_to_write()
         connection.execute("BEGIN")
         self._in_transaction = True
         try:
@@ -318,12 +347,17 @@ def has_contest(address: PostgresAddress) -> bool:
 
 
 def _claim(connection: psycopg.Connection[Any], schema: str) -> bool:
-    """Take the lock of the server that runs a contest; return False if another session has it."""
+    """Take the lock of the server that runs a contest, as a lease; return False if another session has it."""
     until = monotonic() + _CLAIM_SECONDS
     while True:
         # The second number, 2019, tells these locks from those that other programs take in the same database.
         found = connection.execute("SELECT pg_try_advisory_lock(hashtext(%s), 2019)", (f"run {schema}",)).fetchone()
         if found == (True,):
+            # an answer that nobody reads ends the session, too
+            limits = ["idle_in_transaction_session_timeout", "tcp_user_timeout"]
+            limits += ["idle_session_timeout"] if connection.info.server_version >= _LEASE_VERSION else []
+            for limit in limits:
+                connection.execute(sql.SQL("SET {} TO {}").format(sql.Identifier(limit), 1000 * LEASE_SECONDS))
             return True
         if monotonic() > until:
             return False

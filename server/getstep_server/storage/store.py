@@ -54,7 +54,16 @@ from getstep_server.records.lost import link_of
 from getstep_server.records.record import FIRST, Record, content_of, hash_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
-from .database import Database, IncidentColumns, RecordRow, StoreError, advice, damaged
+from .database import (
+    KEEP_CLAIM_SECONDS,
+    Database,
+    DatabaseError,
+    IncidentColumns,
+    RecordRow,
+    StoreError,
+    advice,
+    damaged,
+)
 from .opening import open_database
 
 T = TypeVar("T")
@@ -134,6 +143,15 @@ class Store:
             ContestInUse: another server has it.
         """
         self._run(lambda: self._db.claim())
+
+    async def keep_claim(self) -> None:
+        """Keep the lock of `claim` until cancelled; a process that hangs may lose it."""
+        import trio  # as in `_run_async`
+
+        while True:
+            with contextlib.suppress(DatabaseError):  # away: a task that reads or writes says so
+                await self._run_async(lambda: self._db.keep_claim())
+            await trio.sleep(KEEP_CLAIM_SECONDS)
 
     # --- reading: these block, so call them before the first match or without an event loop ---
 
