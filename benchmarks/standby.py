@@ -10,7 +10,9 @@ the network for the contest. At a random moment the host is lost:
 
 The follower takes over by itself. The benchmark counts the results that the lost host had announced to a bot and
 that are not in the new records: the copy was behind, and they are played again. With ``--strict`` that is an error:
-no host announces a result before its follower has it. It is an error, too, if a lost host goes on or starts again,
+no host announces a result before its follower has it. With ``--postgres`` all hosts have their records in one
+PostgreSQL, on a computer of its own: the follower waits until the lost host has no lock there, and a result that is
+lost is an error. It is an error, too, if a lost host goes on or starts again,
 if a bot was told a result that neither counts nor was lost so, if play does not go on within PLAY_SECONDS, or if
 the records at the end do not fit.
 """
@@ -31,10 +33,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from getstep_server.config.database_address import PostgresAddress
 from getstep_server.config.host_key import bearer_key
 from getstep_server.storage.store import Store
 from tests.support.contests import make_contest
 from tests.support.ledger import audit, on_record, read_ledger
+from tests.support.postgres import PostgresServer
 from tests.support.processes import Program
 
 TEAMS = 8
@@ -47,6 +51,8 @@ SILENCE_SECONDS = 5
 
 HOSTS = 6
 """The computers of a contest: one is lost after another."""
+
+DATABASE, BOTS = 90, 100
 
 PLAY_SECONDS = {"killed": 30.0, "hangs": 45.0, "cut off": 45.0}
 """From the loss until the bots were asked TEAMS questions. A server is found to hang after 12 to 17 s, and killed
@@ -88,7 +94,7 @@ def _ip(*words: str) -> None:
 
 
 def address(number: int) -> str:
-    """Return the address of a computer; the bots have number 100."""
+    """Return the address of a computer; the bots have number BOTS, and PostgreSQL has DATABASE."""
     return f"10.77.0.{number}"
 
 
@@ -96,7 +102,8 @@ def connect_computers() -> None:
     """Make the computers and the switch between them, in the network namespace of this process."""
     _ip("link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
     _ip("link", "set", "switch", "up")
-    for number in (*range(1, HOSTS + 1), 100):
+    _ip("address", "add", f"{address(254)}/24", "dev", "switch")  # for this process, which reads the records
+    for number in (*range(1, HOSTS + 1), DATABASE, BOTS):
         name = f"c{number}"
         _ip("netns", "add", name)
         _ip("link", "add", f"to-{name}", "type", "veth", "peer", "name", "cable", "netns", name)
@@ -115,8 +122,17 @@ def _plug(number: int, state: str = "up") -> None:
 class Contest:
     """A contest, its bots, and its hosts, of which the last one plays."""
 
-    def __init__(self, scratch: Path, figures: Figures, dice: random.Random, *, strict: bool) -> None:
+    def __init__(
+        self,
+        scratch: Path,
+        figures: Figures,
+        dice: random.Random,
+        *,
+        strict: bool,
+        database: PostgresAddress | None,
+    ) -> None:
         self._scratch, self._figures, self._dice, self._strict = scratch, figures, dice, strict
+        self._database = None if database is None else f"{database.url}#{database.schema}"
         self._ledger = scratch / "ledger"
         self._programs: list[Program] = []
         self._told: dict[int, set[int]] = {}
@@ -130,7 +146,12 @@ class Contest:
             on_disk=True,
             patient=True,
             event={"game": "linkage", "move_seconds": 60.0, "settings": {"legs": LEGS}},
-            server={"host": "0.0.0.0", "port": 7777, "standby": "strict" if strict else "optional"},
+            server={
+                "host": "0.0.0.0",
+                "port": 7777,
+                "standby": "strict" if strict else "optional",
+                **({} if self._database is None else {"database": self._database}),
+            },
             start={"absent_seconds": 600.0},
         )
         self._environment = {
@@ -142,7 +163,7 @@ class Contest:
         self.server = self._serve(1)
         self.server.expect("^Listening on", seconds=WAIT_SECONDS)
         words = ("7777", str(self._ledger), str(TEAMS), str(THINK_SECONDS), address(1))
-        self.bots = self._start(100, "-m", "tests.support.scripts.standby_bots", *words)
+        self.bots = self._start(BOTS, "-m", "tests.support.scripts.standby_bots", *words)
 
     def __enter__(self) -> Contest:
         return self
@@ -161,7 +182,8 @@ class Contest:
     def lose(self, kind: str) -> bool:
         """Lose the host; return True if the contest goes on, and there is another computer."""
         old, lost = self.number, self.server
-        where = (address(old), str(self.folder(old + 1)), "--take-over-after", str(SILENCE_SECONDS))
+        where = [address(old), str(self.folder(old + 1)), "--take-over-after", str(SILENCE_SECONDS)]
+        where += [] if self._database is None else ["--database", self._database]
         follower = self._start(old + 1, "-m", "getstep_server", "follow", *where)
         try:
             follower.expect("^The copy is complete", seconds=WAIT_SECONDS)
@@ -209,11 +231,12 @@ class Contest:
         if not self._over and (self.server.wait(seconds=10 * WAIT_SECONDS) or self.bots.wait(seconds=WAIT_SECONDS)):
             self._fail(f"the contest has not ended well:\n{self.server.output}")
         record = on_record(self.folder(self.number))
-        lines = _lines(self.folder(self.number))
         missing = set[int]()
-        for number, told in self._told.items():
-            before = _lines(self.folder(number))
-            missing |= {match for match in told if not before.get(match, set()) & lines.get(match, set())}
+        if self._database is None:  # with one, all hosts have the same records, and the audit finds what is missing
+            lines = _lines(self.folder(self.number))
+            for number, told in self._told.items():
+                before = _lines(self.folder(number))
+                missing |= {match for match in told if not before.get(match, set()) & lines.get(match, set())}
         self._figures.lost += len(missing)
         if self._strict and missing:
             self._fail(f"announced and lost: matches {sorted(missing)}")
@@ -261,15 +284,20 @@ def _lines(folder: Path) -> dict[int, set[bytes]]:
     return found
 
 
-def measure(losses: int, kinds: Sequence[str], *, strict: bool) -> int:
+def measure(losses: int, kinds: Sequence[str], *, strict: bool, postgres: bool) -> int:
     """Measure and print; return 1 if there was an error."""
     figures, dice = Figures(), random.Random(1)
     connect_computers()
-    with tempfile.TemporaryDirectory(prefix="standby-") as folder:
+    enter = ("ip", "netns", "exec", f"c{DATABASE}")
+    with (
+        tempfile.TemporaryDirectory(prefix="standby-") as folder,
+        PostgresServer(address(DATABASE), enter) if postgres else contextlib.nullcontext() as server,
+    ):
         while figures.losses < losses:
             scratch = Path(folder) / f"contest-{figures.contests + 1}"
             scratch.mkdir()
-            with Contest(scratch, figures, dice, strict=strict) as contest:
+            database = None if server is None else server.address()
+            with Contest(scratch, figures, dice, strict=strict, database=database) as contest:
                 while figures.losses < losses and contest.lose(kinds[figures.losses % len(kinds)]):
                     pass
                 contest.finish()
@@ -282,7 +310,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--losses", type=int, default=50, help="(default: 50)")
     parser.add_argument("--kind", choices=PLAY_SECONDS, help="only losses of this kind")
-    parser.add_argument("--strict", action="store_true", help="results wait for the follower")
+    more = parser.add_mutually_exclusive_group()
+    more.add_argument("--strict", action="store_true", help="results wait for the follower")
+    more.add_argument("--postgres", action="store_true", help="all hosts have their records in one PostgreSQL")
     parser.add_argument("--own-namespace", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if sys.platform != "linux" or os.geteuid() != 0:
@@ -292,7 +322,8 @@ def main() -> int:
         again = [sys.executable, "-m", "benchmarks.standby", "--own-namespace", *sys.argv[1:]]
         inner = 'mount -t tmpfs standby /run && ip link set lo up && exec "$@"'
         os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inner, "sh", *again])
-    return measure(args.losses, [args.kind] if args.kind else list(PLAY_SECONDS), strict=args.strict)
+    kinds = [args.kind] if args.kind else list(PLAY_SECONDS)
+    return measure(args.losses, kinds, strict=args.strict, postgres=args.postgres)
 
 
 if __name__ == "__main__":

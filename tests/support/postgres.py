@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -45,9 +45,15 @@ class PostgresServer:
     """A server that can be stopped and started again, as a context manager.
 
     Its data is not in a folder of pytest's: each pytest that starts takes the rights to those from other users.
+
+    Args:
+        host: the address on which it listens.
+        enter: a command before each of its programs, such as that which enters a network namespace.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1", enter: Sequence[str] = ()) -> None:
+        self._host = host
+        self._enter = enter
         self._folder = Path(tempfile.mkdtemp(prefix="getstep-postgres-"))
         self._process: subprocess.Popen[bytes] | None = None
         self._schemas = 0
@@ -60,6 +66,8 @@ class PostgresServer:
         options = ["--auth=trust", "--username=postgres", "--no-sync", "--data-checksums"]
         try:
             self._run("initdb", *options, f"--pgdata={self._folder}")
+            with (self._folder / "pg_hba.conf").open("a") as rules:
+                rules.write("host all all samenet trust\n")
             self.start()
         except BaseException:
             self.__exit__()
@@ -74,7 +82,7 @@ class PostgresServer:
         home = programs()
         assert home is not None
         drop = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups"] if os.geteuid() == 0 else []
-        return [*drop, str(home / name), *arguments]
+        return [*self._enter, *drop, str(home / name), *arguments]
 
     def _run(self, name: str, *arguments: str) -> None:
         command = self._command(name, *arguments)
@@ -84,7 +92,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        options = {"listen_addresses": "127.0.0.1", "port": self.port, "unix_socket_directories": "", "fsync": "on"}
+        options = {"listen_addresses": self._host, "port": self.port, "unix_socket_directories": "", "fsync": "on"}
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
         self._process = subprocess.Popen(
             self._command("postgres", "-D", str(self._folder), *settings), stderr=subprocess.DEVNULL, cwd="/"
@@ -97,7 +105,7 @@ class PostgresServer:
         while True:
             assert self._process.poll() is None, "the server has ended"
             with contextlib.suppress(ServerError):
-                self._run("pg_isready", "-h", "127.0.0.1", "-p", str(self.port))
+                self._run("pg_isready", "-h", self._host, "-p", str(self.port))
                 return
             assert time.monotonic() < until
             time.sleep(0.05)
@@ -147,7 +155,9 @@ class PostgresServer:
     def address(self) -> PostgresAddress:
         """Return the address of a contest of its own."""
         self._schemas += 1
-        return PostgresAddress(f"postgresql://postgres@127.0.0.1:{self.port}/postgres", f"contest_{self._schemas}")
+        return PostgresAddress(
+            f"postgresql://postgres@{self._host}:{self.port}/postgres", f"contest_{self._schemas}"
+        )
 
 
 def _command_of(pid: int) -> bytes:

@@ -6,17 +6,20 @@ import argparse
 import getpass
 import os
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from getstep_server.config.contest import contest_path, database_path, load_contest
-from getstep_server.config.database_address import PostgresAddress
+from getstep_server.config.database_address import PostgresAddress, postgres_address
 from getstep_server.config.host_key import host_key, keep_key
 from getstep_server.errors import ConfigError, ContestStopped, UsageError
 from getstep_server.standby.folder import CopyError, CopyFolder
-from getstep_server.standby.follower import FirstHost, Follower, HostRefusal
+from getstep_server.standby.follower import RETRY_SECONDS, FirstHost, Follower, HostRefusal
 from getstep_server.standby.marks import Mark, read_mark, write_mark
+from getstep_server.standby.taking import TakeOver, is_free, share_database
 from getstep_server.storage.contest_state import tournament_of
+from getstep_server.storage.database import DatabaseError, StoreError
 from getstep_server.storage.lock import ContestLock
 from getstep_server.storage.store import Store
 from getstep_server.text import shell_command
@@ -88,6 +91,7 @@ def add_follow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--take-over-after", type=_seconds, metavar="SECONDS", help="take over once the host was lost for so long"
     )
+    _add_database(parser)
     parser.set_defaults(command=_follow)
 
 
@@ -99,7 +103,24 @@ def add_take_over(parser: argparse.ArgumentParser) -> None:
     parser.description = _TAKE_OVER
     add_run_options(parser)
     parser.add_argument("--by", default="the host", metavar="NAME", help="who decides this, for the records")
+    _add_database(parser)
     parser.set_defaults(command=_take_over)
+
+
+def _add_database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--database",
+        type=_database,
+        metavar="ADDRESS",
+        help="the first host's records in PostgreSQL: go on with them, and not with those of the copy",
+    )
+
+
+def _database(text: str) -> PostgresAddress:
+    try:
+        return postgres_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r:.200}, expected {error}") from None
 
 
 def _address(text: str) -> tuple[str, int]:
@@ -127,6 +148,8 @@ def _seconds(text: str) -> float:
 
 def _follow(args: argparse.Namespace) -> int:
     (host, port), folder = args.host, args.folder
+    if args.database is not None and args.take_over_after is None:
+        raise UsageError("--database, expected --take-over-after with it; take-over has --database, too")
     _check_folder(folder)
     first = FirstHost(host, port, _key(folder))
     try:
@@ -140,13 +163,15 @@ def _follow(args: argparse.Namespace) -> int:
             store.claim()
             copy = CopyFolder(folder, store)
             try:
-                Follower(copy, first, _say).run(args.take_over_after)
+                _follow_until_lost(Follower(copy, first, _say), args.take_over_after, args.database)
             except KeyboardInterrupt:
                 again = shell_command("take-over", folder)
                 _say(f"Stopped. The copy has {copy.place} records. If the host is lost, take over with: {again}")
                 return EXIT_STOPPED
             except (HostRefusal, CopyError) as error:
                 raise ContestStopped(f"{first}: {error}") from error
+        if args.database is not None:
+            share_database(folder, args.database)
     from .run import add_run_options, is_over
 
     contest = load_contest(folder)
@@ -158,6 +183,25 @@ def _follow(args: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser()
     add_run_options(parser)
     return _run_after("the standby rule", why, parser.parse_args([str(folder)]))
+
+
+def _follow_until_lost(follower: Follower, seconds: float | None, database: PostgresAddress | None) -> None:
+    """Follow the host until it is lost; with a database, a host that has the lock there is not."""
+    told = ""
+    while True:
+        follower.run(seconds)
+        if database is None:
+            return
+        try:
+            if is_free(database):
+                return
+            news = f"The host plays on: it has the lock of the contest in {database}. This computer waits for it"
+        except (StoreError, DatabaseError) as error:
+            news = f"! {error}; tries again"
+        if news != told:
+            _say(news)
+            told = news
+        time.sleep(RETRY_SECONDS)
 
 
 def _check_folder(folder: Path) -> None:
@@ -188,6 +232,9 @@ def _key(folder: Path) -> str:
 
 
 def _take_over(args: argparse.Namespace) -> int:
+    if args.database is not None:
+        with ContestLock(args.contest):
+            share_database(args.contest, args.database)
     contest = load_contest(args.contest)
     mark = read_mark(args.contest)
     if mark is None and not isinstance(contest.database, PostgresAddress):
@@ -197,8 +244,6 @@ def _take_over(args: argparse.Namespace) -> int:
 
 
 def _run_after(by: str, why: str, args: argparse.Namespace) -> int:
-    from getstep_server.standby.taking import TakeOver
-
     from .run import run_contest_of
 
     return run_contest_of(args, take_over=TakeOver(by, why, _say))

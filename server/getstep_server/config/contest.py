@@ -20,7 +20,7 @@ from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
 from getstep_server.text import escape_control_chars, name_key
 from getstep_server.validation import Check, Location, Mistake, ValidationError, validated, wrong
 
-from .database_address import DatabaseAddress, postgres_address
+from .database_address import DatabaseAddress, PostgresAddress, postgres_address
 from .event import ContestEvent, EventTable, event_of, installed_game
 from .fields import (
     Address,
@@ -37,7 +37,7 @@ from .fields import (
     TomlTable,
     check_unique,
 )
-from .toml_file import SettingError, config_error, errors_of, load
+from .toml_file import SettingError, config_error, errors_of, load, read_text, replace_text
 
 CLASSIC_GAME = "hop"
 """The only game the classic wire can carry: its frame is an 8 by 8 board and a path."""
@@ -369,6 +369,19 @@ def contest_text_without_database(folder: Path) -> str:
     """Return contest.toml for a copy of a contest, which must never find the contest's own records elsewhere."""
     text = contest_path(folder).read_text(encoding="utf-8")
     return re.sub(r"^\s*database\s*=.*\n?", "", text, flags=re.MULTILINE)
+
+
+def use_database(folder: Path, address: PostgresAddress) -> None:
+    """Let a contest keep its records at an address from here on.
+
+    Raises:
+        ConfigError: contest.toml cannot be read or written.
+    """
+    import tomlkit  # as in `make_contest`
+
+    document = tomlkit.parse(read_text(contest_path(folder)))
+    document.setdefault("server", tomlkit.table())["database"] = f"{address.url}#{address.schema}"
+    replace_text(contest_path(folder), tomlkit.dumps(document))
 
 
 def teams_path(folder: Path) -> Path:

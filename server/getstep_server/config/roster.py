@@ -7,7 +7,6 @@ each kind, because a host wants to correct a list of 40 names once.
 from __future__ import annotations
 
 import secrets
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import groupby
@@ -26,7 +25,7 @@ from getstep_server.validation import Location, ValidationError, validated
 from .class_list import NewTeam, RosterError
 from .contest import Contest, Team, TeamsFile, load_contest, teams_path
 from .locked import exclusively
-from .toml_file import errors_of, load, parse, read_text
+from .toml_file import errors_of, load, parse, read_text, replace_text
 
 
 def add_teams(folder: Path, entries: Sequence[NewTeam], *, classic: bool = False) -> list[Team]:
@@ -112,7 +111,7 @@ def teams_written(folder: Path, teams: Sequence[Team]) -> Iterator[None]:
             _change(path, known, changed)
         yield
     except BaseException:
-        _replace(path, before)
+        replace_text(path, before)
         raise
 
 
@@ -125,7 +124,7 @@ def _change(path: Path, known: Mapping[int, Team], teams: Iterable[Team]) -> Non
             value = getattr(team, field.name)
             if value != getattr(known[team.id], field.name):
                 tables[team.id][field.name] = value
-    _replace(path, tomlkit.dumps(document))
+    replace_text(path, tomlkit.dumps(document))
 
 
 def _setting_error(entry: NewTeam, location: Location, what: str) -> RosterError:
@@ -199,18 +198,7 @@ def _append(path: Path, teams: Iterable[Team]) -> None:
         raise ConfigError(
             f"{path}: no team can be appended to 'team = [...]'; write a table [[team]] for each team instead"
         ) from error
-    _replace(path, text)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Replace the file in one step: a reader sees the old text or the new one."""
-    new = path.resolve().with_suffix(".toml.new")
-    try:
-        new.write_text(text, encoding="utf-8")
-        shutil.copymode(path, new)  # before the file has its name: it holds secrets
-        new.replace(path.resolve())
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    replace_text(path, text)
 
 
 def _as_toml(team: Team) -> str:

@@ -8,6 +8,7 @@ contains it. So it is right about strings, comments and every way to write a key
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -218,3 +219,18 @@ def stamp_of(path: Path) -> tuple[int, int]:
     except OSError:
         return (0, 0)  # an editor may be replacing it
     return status.st_mtime_ns, status.st_ino
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace the file in one step: a reader sees the old text or the new one.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    new = path.resolve().with_suffix(".toml.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        shutil.copymode(path, new)  # before the file has its name: it holds secrets
+        new.replace(path.resolve())
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error

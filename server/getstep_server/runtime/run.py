@@ -39,7 +39,7 @@ from getstep_server.net.tls import TlsConnection
 from getstep_server.net.wire_connection import WireConnection
 from getstep_server.play.deadlines import DeadlineScheduler
 from getstep_server.play.scoresheet import ScoresheetStore
-from getstep_server.standby.marks import check_may_run, check_shared_fence, forget_copied_after
+from getstep_server.standby.marks import check_fence, check_may_run, forget_copied_after
 from getstep_server.standby.taking import TakeOver
 from getstep_server.storage.contest_state import check_database, complete_tournament
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, ServerAwayError
@@ -135,8 +135,8 @@ def open_contest(contest: Contest, take_over: TakeOver | None = None) -> Iterato
         tournament = complete_tournament(contest)  # before an empty database is made, or a cut one is written
         with Store(contest.database) as store:
             if take_over is None:
+                check_fence(contest, tournament.fence)
                 store.claim()
-                check_shared_fence(contest, tournament.fence)
             else:
                 tournament = take_over(contest, store)
             with suppress(OSError):  # without the folder of the journal, there is nothing to forget

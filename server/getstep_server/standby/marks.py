@@ -83,21 +83,30 @@ def check_may_run(contest: Contest) -> None:
     raise ConfigError(lost_text(contest, mark))
 
 
-def check_shared_fence(contest: Contest, fence: int) -> None:
-    """Check that no other host has taken over a contest whose records several hosts can write.
+def own_fence(contest: Contest, recorded: int) -> int:
+    """Return the fencing number of this host: with PostgreSQL, another host may have raised the number on record.
 
     Args:
         contest: the contest.
-        fence: the fencing number on record.
+        recorded: the number on record.
+
+    Raises:
+        ConfigError: the mark cannot be read.
+    """
+    if not isinstance(contest.database, PostgresAddress):
+        return recorded  # its records are of this folder alone
+    mark = read_mark(contest.folder)
+    return mark.fence if mark is not None and mark.role == "took_over" else 0
+
+
+def check_fence(contest: Contest, recorded: int) -> None:
+    """Check that no other host has raised the fencing number on record.
 
     Raises:
         ConfigError: another one has.
     """
-    if not isinstance(contest.database, PostgresAddress):
-        return  # its records are of this folder alone
-    mark = read_mark(contest.folder)
-    if fence > (mark.fence if mark is not None and mark.role == "took_over" else 0):
-        raise ConfigError(lost_text(contest, Mark(role="lost", host="", port=0, fence=fence)))
+    if recorded > own_fence(contest, recorded):
+        raise ConfigError(lost_text(contest, Mark(role="lost", host="", port=0, fence=recorded)))
 
 
 def lost_text(contest: Contest, mark: Mark) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from getstep_server.config.contest import Contest, contest_path, contest_text_without_database, teams_path
 from getstep_server.config.invitations import invitations_path
+from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_SEGMENT_BYTES
 from getstep_server.storage.database import RecordRow
 from getstep_server.storage.journal import segments, writer_of_path
@@ -24,7 +25,7 @@ HEAD_BYTES = 64
 """The first bytes of a segment, with checksum, match and attempt: they tell two segments of one name apart."""
 
 
-class OtherChainError(Exception):
+class OtherChainError(ConfigError):
     """The records of the copy are not the beginning of this contest's: it is of another one, or has gone on."""
 
 
@@ -60,14 +61,7 @@ class Source:
         Raises:
             OtherChainError: they are not.
         """
-        if not self.place:
-            return
-        rows = store.rows_after(self.place - 1)
-        if not rows or rows[0][0] != self.place or rows[0][-1].decode(errors="replace") != self._have.hash:
-            raise OtherChainError(
-                f"the copy has {self.place} records that are not the beginning of this contest's: it is of another"
-                " contest, or it has gone on by itself. Follow into a new folder"
-            )
+        check_beginning(store, self.place, self._have.hash)
 
     def round(self, store: Store | None) -> Iterator[FromHost]:
         """Yield what was added since the last round, in an order that can end anywhere; at last a `Tick`.
@@ -169,6 +163,22 @@ class Source:
                 continue
             self._known.add(digest)
             yield from _file_parts(name, content)
+
+
+def check_beginning(store: Store, place: int, digest: str) -> None:
+    """Check that a copy's records, of which the last has this place and hash, are the beginning of those here.
+
+    Raises:
+        OtherChainError: they are not.
+    """
+    if not place:
+        return
+    rows = store.rows_after(place - 1)
+    if not rows or rows[0][0] != place or rows[0][-1].decode(errors="replace") != digest:
+        raise OtherChainError(
+            f"the copy has {place} records that are not the beginning of this contest's: it is of another contest,"
+            " or it has gone on by itself. Follow into a new folder"
+        )
 
 
 def segment_digest(text: bytes) -> bytes:

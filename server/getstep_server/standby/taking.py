@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import trio
 
-from getstep_server.config.contest import Contest
+from getstep_server.config.contest import Contest, load_contest, use_database
 from getstep_server.config.database_address import PostgresAddress
 from getstep_server.config.host_key import bearer_key
 from getstep_server.errors import ConfigError, ContestInUse
@@ -22,9 +23,39 @@ from getstep_server.tournament.settings_record import record_of_settings
 from getstep_server.tournament.tournament import Tournament
 
 from .marks import Mark, lost_text, read_mark, write_mark
+from .source import check_beginning
 
 RETRY_SECONDS = 1.0
 """Between two questions for a lock, while the database is away."""
+
+
+def share_database(folder: Path, address: PostgresAddress) -> None:
+    """Let the copy of a contest use the database of its first host, in place of records of its own.
+
+    Raises:
+        ConfigError: the database has another contest, or contest.toml cannot be written.
+        StoreError, DatabaseError: the records cannot be read.
+    """
+    own = load_contest(folder).database
+    if own != address:
+        with Store(own, reading=True) as copied, Store(address, reading=True) as shared:
+            place, digest = copied.chain()
+            check_beginning(shared, place, digest)
+        use_database(folder, address)
+
+
+def is_free(address: PostgresAddress) -> bool:
+    """Return True if no server runs the contest of a database now, as far as the database knows.
+
+    Raises:
+        StoreError, DatabaseError: the database cannot be used.
+    """
+    try:
+        with Store(address) as store:
+            store.claim()
+    except ContestInUse:
+        return False
+    return True
 
 
 class TakeOver:

@@ -23,7 +23,15 @@ from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_STANDBYS
 from getstep_server.login_limits import LoginLimiter
 from getstep_server.standby.follower import ADDRESS, HEADER
-from getstep_server.standby.marks import Mark, copied_place, note_copied, read_mark, was_followed, write_mark
+from getstep_server.standby.marks import (
+    Mark,
+    copied_place,
+    note_copied,
+    own_fence,
+    read_mark,
+    was_followed,
+    write_mark,
+)
 from getstep_server.standby.messages import (
     Ack,
     Begin,
@@ -75,6 +83,8 @@ class StandbyFeed:
         self._nonces = Nonces()
         self._limiter = LoginLimiter()
         self._gives_way = False
+        self._checked_fence = 0
+        """The fencing number on record that was last compared with the own one."""
         self._copies: dict[str, tuple[Sealer, Source]] = {}
         """Of each copy that follows, what opens its further frames, and what it was sent; by its nonces."""
 
@@ -131,18 +141,31 @@ class StandbyFeed:
         Args:
             server: its process, which has started this one.
         """
-        while not self._gives_way:
+        while not (self._gives_way or await self._is_taken_over()):
             await trio.sleep(ROUND_SECONDS)
         if not self._server_hangs():
             await trio.sleep(STOP_SECONDS)
         if os.getppid() == server:
             os.kill(server, getattr(signal, "SIGKILL", signal.SIGTERM))
 
+    async def _is_taken_over(self) -> bool:
+        """Return True if the records, which hosts share with PostgreSQL, have the take-over of another host."""
+        fence = self._feed.whole.fence
+        if fence == self._checked_fence:
+            return False
+        try:
+            own = await trio.to_thread.run_sync(own_fence, self._feed.contest, fence)
+        except ConfigError:  # it is being written: the next round
+            return False
+        self._checked_fence = fence
+        return fence > own
+
     def _give_way(self, fence: int, address: str) -> AnyResponse:
         """Mark the folder: another host has taken over, and the server of this one stops when it reads that."""
-        if fence <= self._feed.whole.fence:
-            return refusal(409, f"this host has fencing number {self._feed.whole.fence}, and that one {fence}")
         try:
+            own = own_fence(self._feed.contest, self._feed.whole.fence)
+            if fence <= own:
+                return refusal(409, f"this host has fencing number {own}, and that one {fence}")
             mark = read_mark(self._feed.folder)
             if mark is None or mark.role != "lost" or mark.fence < fence:
                 host = address.partition("/")[0]
