@@ -12,7 +12,8 @@ The follower takes over by itself. The benchmark counts the results that the los
 that are not in the new records: the copy was behind, and they are played again. With ``--strict`` that is an error:
 no host announces a result before its follower has it. With ``--postgres`` all hosts have their records in one
 PostgreSQL, on a computer of its own: the follower waits until the lost host has no lock there, and a result that is
-lost is an error. It is an error, too, if a lost host goes on or starts again,
+lost is an error. With ``--second``, two followers take over by themselves, and it is an error if one goes on
+beside the other. It is an error, too, if a lost host goes on or starts again,
 if a bot was told a result that neither counts nor was lost so, if play does not go on within PLAY_SECONDS, or if
 the records at the end do not fit.
 """
@@ -53,6 +54,8 @@ HOSTS = 6
 """The computers of a contest: one is lost after another."""
 
 DATABASE, BOTS = 90, 100
+SECOND = 50
+"""With ``--second``, the second follower of computer 1 is computer 51, and so on."""
 
 PLAY_SECONDS = {"killed": 30.0, "hangs": 45.0, "cut off": 45.0}
 """From the loss until the bots were asked TEAMS questions. A server is found to hang after 12 to 17 s, and killed
@@ -103,7 +106,8 @@ def connect_computers() -> None:
     _ip("link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
     _ip("link", "set", "switch", "up")
     _ip("address", "add", f"{address(254)}/24", "dev", "switch")  # for this process, which reads the records
-    for number in (*range(1, HOSTS + 1), DATABASE, BOTS):
+    seconds = range(SECOND + 1, SECOND + HOSTS + 1)
+    for number in (*range(1, HOSTS + 1), *seconds, DATABASE, BOTS):
         name = f"c{number}"
         _ip("netns", "add", name)
         _ip("link", "add", f"to-{name}", "type", "veth", "peer", "name", "cable", "netns", name)
@@ -129,9 +133,11 @@ class Contest:
         dice: random.Random,
         *,
         strict: bool,
+        second: bool,
         database: PostgresAddress | None,
     ) -> None:
         self._scratch, self._figures, self._dice, self._strict = scratch, figures, dice, strict
+        self._second = second
         self._database = None if database is None else f"{database.url}#{database.schema}"
         self._ledger = scratch / "ledger"
         self._programs: list[Program] = []
@@ -191,6 +197,11 @@ class Contest:
             if not lost.running:
                 return False
             raise
+        second: Program | None = None
+        if self._second:
+            where[1] = str(self.folder(SECOND + old))
+            second = self._start(SECOND + old, "-m", "getstep_server", "follow", *where)
+            second.expect("^The copy is complete|the connection ended", seconds=WAIT_SECONDS)
         if self._strict and old > 1 and lost.running:
             words = ("standby", str(self.folder(old)), "--strict", "on", "--why", "a follower is here", "--yes")
             subprocess.run([sys.executable, "-m", "getstep_server", *words], check=True, stdout=subprocess.DEVNULL)
@@ -222,6 +233,8 @@ class Contest:
         elif kind == "hangs" and lost.running:
             lost.signal(signal.SIGCONT)
         self._check_stopped(kind, lost, old, follower)
+        if second is not None:
+            self._check_second(second, follower)
         self.number, self.server = old + 1, follower
         return old + 1 < HOSTS
 
@@ -261,6 +274,18 @@ class Contest:
         if "has taken over this contest" not in again.output or "[" in again.output:
             self._fail(f"{kind}: the lost host starts again and says\n{again.output}")
 
+    def _check_second(self, second: Program, new: Program) -> None:
+        """Check that the second follower follows the first one, or has stopped after its own take-over."""
+        try:
+            found = second.expect(
+                "this computer follows that one|has taken over this contest", seconds=WAIT_SECONDS
+            )
+            print(f"  the second follower: {found[0]}", flush=True)
+        except AssertionError as error:
+            if new.running:
+                self._fail(f"the second follower goes on: {error}")
+        second.end()
+
     def _serve(self, number: int) -> Program:
         return self._start(number, "-m", "getstep_server", "run", str(self.folder(number)), "--now", "--plain")
 
@@ -284,7 +309,7 @@ def _lines(folder: Path) -> dict[int, set[bytes]]:
     return found
 
 
-def measure(losses: int, kinds: Sequence[str], *, strict: bool, postgres: bool) -> int:
+def measure(losses: int, kinds: Sequence[str], *, strict: bool, second: bool, postgres: bool) -> int:
     """Measure and print; return 1 if there was an error."""
     figures, dice = Figures(), random.Random(1)
     connect_computers()
@@ -297,7 +322,7 @@ def measure(losses: int, kinds: Sequence[str], *, strict: bool, postgres: bool) 
             scratch = Path(folder) / f"contest-{figures.contests + 1}"
             scratch.mkdir()
             database = None if server is None else server.address()
-            with Contest(scratch, figures, dice, strict=strict, database=database) as contest:
+            with Contest(scratch, figures, dice, strict=strict, second=second, database=database) as contest:
                 while figures.losses < losses and contest.lose(kinds[figures.losses % len(kinds)]):
                     pass
                 contest.finish()
@@ -312,6 +337,7 @@ def main() -> int:
     parser.add_argument("--kind", choices=PLAY_SECONDS, help="only losses of this kind")
     more = parser.add_mutually_exclusive_group()
     more.add_argument("--strict", action="store_true", help="results wait for the follower")
+    more.add_argument("--second", action="store_true", help="two followers, which take over by themselves")
     more.add_argument("--postgres", action="store_true", help="all hosts have their records in one PostgreSQL")
     parser.add_argument("--own-namespace", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -323,7 +349,7 @@ def main() -> int:
         inner = 'mount -t tmpfs standby /run && ip link set lo up && exec "$@"'
         os.execvp("unshare", ["unshare", "--net", "--mount", "sh", "-c", inner, "sh", *again])
     kinds = [args.kind] if args.kind else list(PLAY_SECONDS)
-    return measure(args.losses, kinds, strict=args.strict, postgres=args.postgres)
+    return measure(args.losses, kinds, strict=args.strict, second=args.second, postgres=args.postgres)
 
 
 if __name__ == "__main__":

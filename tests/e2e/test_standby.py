@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from getstep.languages import LANGUAGES
 from getstep_server.config.host_key import bearer_key
+from getstep_server.standby.marks import read_mark, write_mark
 from tests.support.contests import make_contest, token_of
 from tests.support.interrupted_contest import wait_until
 from tests.support.languages import of_sdk
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes, and needs 127.0.0.2")
 
-FIRST, SECOND = "127.0.0.1", "127.0.0.2"
+FIRST, SECOND, THIRD = "127.0.0.1", "127.0.0.2", "127.0.0.3"
 TEAMS = 4
 
 LOOK_SECONDS = 0.2
@@ -39,7 +41,7 @@ LOOK_SECONDS = 0.2
 
 
 class Hosts:
-    """Two hosts at different addresses of this machine, and bots that find both."""
+    """Hosts at different addresses of this machine, and bots that find all of them."""
 
     def __init__(
         self, programs: Programs, tmp_path: Path, think_seconds: float, database: str | None = None
@@ -65,7 +67,7 @@ class Hosts:
         self.key = bearer_key(self.first)
         self.server = self.run(self.first, FIRST)
         self.server.expect("^Listening on")
-        arguments = [str(port), str(self.ledger), str(TEAMS), str(think_seconds), FIRST, SECOND]
+        arguments = [str(port), str(self.ledger), str(TEAMS), str(think_seconds), FIRST, SECOND, THIRD]
         self.bots = programs.start(sys.executable, "-m", "tests.support.scripts.standby_bots", *arguments)
 
     def run(self, folder: Path, host: str, *command: str) -> Program:
@@ -107,7 +109,7 @@ def test_another_host_takes_over_and_the_first_one_stops(programs: Programs, tmp
     assert refused.wait() == 2
     assert "a copy of the contest that the host at 127.0.0.1 plays" in refused.output
     second = hosts.run(hosts.second, SECOND, "take-over", str(hosts.second))
-    second.expect("^On record: this computer plays the contest from here on, with fencing number 1")
+    second.expect("^On record: this computer plays the contest from here on, with fencing number 4")
     second.expect("^Listening on")
     began = time.monotonic()
 
@@ -115,7 +117,7 @@ def test_another_host_takes_over_and_the_first_one_stops(programs: Programs, tmp
     for process in stopped:
         os.kill(process, signal.SIGCONT)
     assert hosts.server.wait() == 1
-    assert "has taken over this contest, with fencing number 1" in hosts.server.output
+    assert "has taken over this contest, with fencing number 4" in hosts.server.output
     second.expect(r"^\[\d+/12\] ")
     assert time.monotonic() - began < 30
     again = hosts.run(hosts.first, FIRST)
@@ -172,6 +174,35 @@ class Announcing:
         self._over.set()
         self._thread.join()
         self._socket.close()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("in_root")
+def test_of_two_copies_that_take_over_at_once_one_stops(programs: Programs, tmp_path: Path) -> None:
+    hosts = Hosts(programs, tmp_path, 0.1)
+    copies = {SECOND: hosts.second, THIRD: tmp_path / "third"}
+    followers = []
+    for folder in copies.values():
+        followers.append(hosts.follow(folder))
+        followers[-1].expect("^The copy is complete")
+    wait_until(lambda: len(hosts.told()) >= 2)
+    hosts.server.signal(signal.SIGKILL)
+    for follower in followers:
+        follower.expect("the copy has .* behind; tries again")
+        follower.signal(signal.SIGINT)
+        assert follower.wait() == 130
+    for host, folder in copies.items():  # the first host has seen all of them at the same address
+        mark = read_mark(folder)
+        assert mark is not None
+        assert mark.others == (FIRST,)
+        write_mark(folder, replace(mark, others=tuple({SECOND, THIRD} - {host})))
+    servers = [hosts.run(folder, host, "take-over", str(folder)) for host, folder in copies.items()]
+    assert servers[1].wait() in (1, 2)  # 2: the other one was there before
+    assert "has taken over this contest" in servers[1].output
+    assert servers[0].wait() == 0
+    assert "with fencing number 4" in servers[0].output
+    assert hosts.bots.wait() == 0
+    assert len(on_record(hosts.second).results) == TEAMS * (TEAMS - 1)
 
 
 @pytest.mark.long

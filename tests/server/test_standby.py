@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from getstep_server.runtime.fencing import Fencing
 from getstep_server.runtime.run import open_contest
 from getstep_server.standby.fence_certificate import certificate, certifies
 from getstep_server.standby.folder import CopyError, CopyFolder
-from getstep_server.standby.follower import ADDRESS, HEADER, Follower
+from getstep_server.standby.follower import ADDRESS, HEADER, FirstHost, Follower, NoConnection, host_among
 from getstep_server.standby.marks import (
     Mark,
     copied_place,
@@ -35,11 +37,13 @@ from getstep_server.standby.messages import (
     MAX_FILES,
     MAX_SEGMENTS,
     Ack,
+    Begin,
     FilePart,
     FromHost,
     Have,
     Rows,
     SegmentPart,
+    Standbys,
     TakenOver,
     Tick,
     decode_from_host,
@@ -64,6 +68,7 @@ from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
 
 KEY = "the-key-of-the-host-and-its-copies"
+NAME = "f" * 32
 NONCES = f"{'0' * 32}.{'1' * 32}"
 
 
@@ -100,7 +105,7 @@ def test_a_copy_can_end_after_each_frame(tmp_path: Path, monkeypatch: pytest.Mon
         rounds = 0
         while True:  # each connection brings one frame that changes something
             rounds += 1
-            copy = CopyFolder(second, store)
+            copy = CopyFolder(second, store, NAME)
             frames = list(frames_for(first, copy.have()))
             copy.apply(frames[0])
             if len(frames) <= 2:  # what is kept, and the tick
@@ -128,7 +133,7 @@ def test_a_match_that_ends_is_in_the_journal_until_it_is_on_record(tmp_path: Pat
     journal = Journal(contest.running)
     journal.append(tag_of(7, 1), b'{"head":1}')
     with Store(database_path(second)) as target, Store(contest.database, reading=True) as store:
-        copy = CopyFolder(second, target)
+        copy = CopyFolder(second, target, NAME)
         source = Source(contest, copy.have())
         frames = source.round(store)
         kinds = []
@@ -153,7 +158,7 @@ def test_segments_of_a_new_run_begin_again(tmp_path: Path, monkeypatch: pytest.M
     contest = load_contest(first)
     contest.running.mkdir(exist_ok=True)
     with Store(database_path(second)) as target, Store(contest.database, reading=True) as store:
-        copy = CopyFolder(second, target)
+        copy = CopyFolder(second, target, NAME)
         source = Source(contest, copy.have())
         for match in range(1, 8):
             journal = Journal(contest.running)  # no line of the run before is left: it begins with segment 1
@@ -171,9 +176,9 @@ def test_a_copy_of_another_chain_is_refused(tmp_path: Path) -> None:
     with Store(database_path(other), reading=True) as store:
         place, digest = store.chain()
     with pytest.raises(OtherChainError, match="Follow into a new folder"):
-        list(frames_for(first, Have(place, digest, {}, [])))
+        list(frames_for(first, Have(NAME, place, digest, {}, [])))
     with pytest.raises(OtherChainError):
-        list(frames_for(first, Have(10**6, digest, {}, [])))
+        list(frames_for(first, Have(NAME, 10**6, digest, {}, [])))
 
 
 def test_rows_that_do_not_continue_the_copy_are_not_written(tmp_path: Path) -> None:
@@ -213,7 +218,7 @@ def test_files_outside_are_not_copied(name: str) -> None:
 
 def test_parts_out_of_order_are_refused(tmp_path: Path) -> None:
     with Store(database_path(tmp_path)) as store:
-        copy = CopyFolder(tmp_path, store)
+        copy = CopyFolder(tmp_path, store, NAME)
         copy.apply(SegmentPart("segment-1.journal", 0, b"12345"))
         with pytest.raises(CopyError, match="5 bytes, and the next ones are for 7"):
             copy.apply(SegmentPart("segment-1.journal", 7, b"89"))
@@ -296,7 +301,7 @@ class Standby:
 async def follow(standby: Standby, have: Have | None = None) -> list[FromHost]:
     """Return the frames of the first round."""
     await standby.connect()
-    answer = await standby.say("follow", have or Have(0, "", {}, []))
+    answer = await standby.say("follow", have or Have(NAME, 0, "", {}, []))
     assert isinstance(answer, EventStream)
     frames: list[FromHost] = []
 
@@ -317,7 +322,7 @@ async def test_the_page_sends_a_copy_to_who_has_the_key(site: Site, folder: Path
     second = tmp_path / "second"
     second.mkdir()
     with Store(database_path(second)) as store:
-        copy = CopyFolder(second, store)
+        copy = CopyFolder(second, store, NAME)
         for frame in frames:
             copy.apply(frame)
         store.check_end()
@@ -330,7 +335,7 @@ async def test_the_page_refuses_another_key_after_a_delay(site: Site, folder: Pa
     for _ in range(3):
         standby = Standby(site, KEY)
         await standby.connect()
-        answer = await standby.say("follow", Have(0, "", {}, []))
+        answer = await standby.say("follow", Have(NAME, 0, "", {}, []))
         assert isinstance(answer, Response)
         assert answer.status == 401
     assert trio.current_time() - began > 0.5
@@ -353,7 +358,7 @@ async def test_what_a_copy_has_is_bounded(site: Site) -> None:
     assert limit(f"{ADDRESS}/follow") == 1 << 17
     assert limit(f"{ADDRESS}/ack") == limit(f"{ADDRESS}/taken-over") == 4096
     segments = {f"segment-{n}.journal": (2**31, bytes(16)) for n in range(1, MAX_SEGMENTS + 1)}
-    assert len(encode(Have(10**6, "0" * 64, segments, [bytes(16)] * MAX_FILES))) < 1 << 17
+    assert len(encode(Have(NAME, 10**6, "0" * 64, segments, [bytes(16)] * MAX_FILES))) < 1 << 17
 
 
 async def test_few_copies_are_kept_at_the_same_time(site: Site, folder: Path) -> None:
@@ -362,7 +367,7 @@ async def test_few_copies_are_kept_at_the_same_time(site: Site, folder: Path) ->
     async def asked() -> Response | EventStream:
         standby = Standby(site, key)
         await standby.connect()
-        return await standby.say("follow", Have(0, "", {}, []))
+        return await standby.say("follow", Have(NAME, 0, "", {}, []))
 
     async def take(data: bytes) -> None:
         begun.set()
@@ -382,6 +387,21 @@ async def test_few_copies_are_kept_at_the_same_time(site: Site, folder: Path) ->
     assert isinstance(await asked(), EventStream)
 
 
+async def test_each_copy_has_a_rank_and_knows_the_others(site: Site, folder: Path) -> None:
+    """A copy that is away keeps its rank, unless more copies follow than there are ranks."""
+    key = bearer_key(folder)
+
+    async def rank(letter: str) -> Standbys:
+        frames = await follow(Standby(site, key), Have(letter * 32, 0, "", {}, []))
+        (found,) = [frame for frame in frames if isinstance(frame, Standbys)]
+        return found
+
+    assert await rank("a") == Standbys(0, ())
+    assert await rank("b") == Standbys(1, ("192.0.2.8",))
+    assert await rank("a") == Standbys(0, ("192.0.2.8",))
+    assert [(await rank(letter)).rank for letter in "cdbe"] == [2, 3, 1, 0]
+
+
 async def test_the_first_host_is_marked_once_another_has_taken_over(site: Site, folder: Path) -> None:
     key = bearer_key(folder)
     standby = Standby(site, key)
@@ -391,7 +411,7 @@ async def test_the_first_host_is_marked_once_another_has_taken_over(site: Site, 
     assert answer.status == 200
     assert read_mark(folder) == Mark(role="lost", host="192.0.2.8", port=0, fence=1)
     await standby.connect()
-    refused = await standby.say("follow", Have(0, "", {}, []))
+    refused = await standby.say("follow", Have(NAME, 0, "", {}, []))
     assert isinstance(refused, Response)
     assert refused.status == 409
     with pytest.raises(ContestStopped, match=r"192\.0\.2\.8 has taken over"):
@@ -416,7 +436,7 @@ async def test_an_acknowledgement_says_what_a_standby_has(site: Site, folder: Pa
     assert early.status == 400
     assert not was_followed(journal)
     await standby.connect()
-    answer = await standby.say("follow", Have(0, "", {}, []))
+    answer = await standby.say("follow", Have(NAME, 0, "", {}, []))
     assert isinstance(answer, EventStream)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(answer.follow, take)
@@ -490,12 +510,62 @@ def test_a_copy_is_played_after_a_take_over_only(folder: Path) -> None:
     write_mark(folder, Mark(role="follows", host="192.0.2.7", port=8080))
     with pytest.raises(ConfigError, match="take-over"), open_contest(contest):
         pass
-    assert take_over(contest, "Grace", "it is lost") == 1
+    assert take_over(contest, "Grace", "it is lost") == 4
     with open_contest(contest) as opened:
-        assert opened.tournament.fence == 1
-    assert read_mark(folder) == Mark(role="took_over", host="192.0.2.7", port=8080, fence=1)
-    assert take_over(contest, "Grace", "again") == 2
-    assert [one.fence for one in tournament_of(contest).decisions if one.fence] == [1, 2]
+        assert opened.tournament.fence == 4
+    assert read_mark(folder) == Mark(role="took_over", host="192.0.2.7", port=8080, fence=4)
+    assert take_over(contest, "Grace", "again") == 8
+    assert [one.fence for one in tournament_of(contest).decisions if one.fence] == [4, 8]
+
+
+async def test_two_copies_that_take_over_have_different_numbers_and_the_lower_one_stops(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither knew of the other: each tells it once both play."""
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for rank, copy in enumerate(folders):
+        shutil.copytree(folder, copy)
+        write_mark(copy, Mark(role="follows", host="192.0.2.7", port=8080, name=NAME, rank=rank))
+    take = partial(take_over, by="Grace", why="it is lost")
+    numbers = [await trio.to_thread.run_sync(take, load_contest(copy)) for copy in folders]
+    assert numbers == [4, 3]
+    for copy, status, role in zip(folders, (409, 200), ("took_over", "lost"), strict=True):
+        async with without_status(copy, monkeypatch) as site:
+            standby = Standby(site, bearer_key(copy))
+            await standby.connect()
+            answer = await standby.say("taken-over", TakenOver(7 - load_mark(copy).fence, 7777))
+            assert isinstance(answer, Response)
+            assert (answer.status, load_mark(copy).role) == (status, role)
+
+
+def load_mark(folder: Path) -> Mark:
+    mark = read_mark(folder)
+    assert mark is not None
+    return mark
+
+
+def test_a_copy_finds_the_one_that_has_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer that does not answer is passed over, and so is one whose number is not higher."""
+    fences = {"192.0.2.2": 0, "192.0.2.3": 4}
+
+    class Link:
+        def __init__(self, host: FirstHost) -> None:
+            if host.host not in fences:
+                raise NoConnection("nothing listens there")
+            self._begin = Begin("Test", fences[host.host], 7)
+
+        def follow(self, _: CopyFolder) -> Iterator[FromHost]:
+            yield self._begin
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr("getstep_server.standby.follower.HostLink", Link)
+    hosts = [FirstHost(f"192.0.2.{number}", 8080, KEY) for number in (1, 2, 3)]
+    with Store(tmp_path / "contest.db") as store:
+        copy = CopyFolder(tmp_path, store, NAME)
+        assert host_among(hosts, copy, 0) == hosts[2]
+        assert host_among(hosts, copy, 4) is None
 
 
 def test_the_records_of_a_take_over_fit(tmp_path: Path) -> None:

@@ -155,17 +155,25 @@ TELL_SECONDS = 2.0
 """The interval at which a host that was taken over from is told, until it answers: it may come back at any time."""
 
 
-async def tell_first_host(contest: Contest) -> None:
-    """Tell the host from which this one has taken over, until it knows; cancelled at the end of the run."""
+async def tell_other_hosts(contest: Contest) -> None:
+    """Tell the host from which this one has taken over, and its other copies, until they know.
+
+    A copy may have taken over, too. This is cancelled at the end of the run.
+    """
     mark, key = read_mark(contest.folder), host_key(contest.folder)
-    if mark is None or mark.role != "took_over" or not mark.host or key is None:
+    if mark is None or mark.role != "took_over" or key is None:
         return
-    first = FirstHost(mark.host, mark.port, key.key)
+    hosts = [FirstHost(mark.host, mark.port, key.key)] if mark.host else []
+    hosts += [FirstHost(other, contest.file.server.web_port, key.key) for other in mark.others]
+    async with trio.open_nursery() as nursery:
+        for host in hosts:
+            nursery.start_soon(_tell, host, mark.fence, contest.file.server.port)
+
+
+async def _tell(host: FirstHost, fence: int, port: int) -> None:
     while True:
         try:
-            await trio.to_thread.run_sync(
-                tell_taken_over, first, mark.fence, contest.file.server.port, abandon_on_cancel=True
-            )
+            await trio.to_thread.run_sync(tell_taken_over, host, fence, port, abandon_on_cancel=True)
         except (NoConnection, HostRefusal):
             await trio.sleep(TELL_SECONDS)
         else:

@@ -66,7 +66,7 @@ from ._helper_processes import (
     keep_house_bots,
     keep_page,
     run_with_helpers,
-    tell_first_host,
+    tell_other_hosts,
 )
 from ._parser import EXIT_FAILED, EXIT_OK, EXIT_STOPPED, folder_argument
 from ._shared import console, is_live, live_board
@@ -229,7 +229,7 @@ def _run_opened(
         helpers.append(manager.run)
     if contest.house_bots and not args.no_house_bots:
         helpers.append(partial(keep_house_bots, contest, bus))
-    helpers.append(partial(tell_first_host, contest))
+    helpers.append(partial(tell_other_hosts, contest))
     if not args.no_announce:
         helpers.append(partial(Announcer(contest, bus).run))
     with listener or nullcontext(), progress.shown():

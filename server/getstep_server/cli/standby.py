@@ -10,13 +10,17 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from getstep_server.config.contest import contest_path, database_path, load_contest
+from msgspec.structs import replace
+
+from getstep.wire import new_nonce
+from getstep_server.config.contest import Contest, contest_path, database_path, load_contest
 from getstep_server.config.database_address import PostgresAddress, postgres_address
 from getstep_server.config.host_key import host_key, keep_key
 from getstep_server.errors import ConfigError, ContestStopped, UsageError
 from getstep_server.standby.folder import CopyError, CopyFolder
-from getstep_server.standby.follower import RETRY_SECONDS, FirstHost, Follower, HostRefusal
+from getstep_server.standby.follower import RETRY_SECONDS, FirstHost, Follower, HostRefusal, host_among
 from getstep_server.standby.marks import Mark, read_mark, write_mark
+from getstep_server.standby.messages import Standbys
 from getstep_server.standby.taking import TakeOver, is_free, share_database
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.database import DatabaseError, StoreError
@@ -43,11 +47,18 @@ same command goes on where it was.
 
 If the host is lost, stop follow, and type getstep-server take-over FOLDER.
 With --take-over-after SECONDS that happens by itself once the host has not
-answered for so long, if the copy was complete before.
+answered for so long, if the copy was complete before. If several computers
+follow the host, one takes over, and the others follow that one.
+
+If the host keeps its records in PostgreSQL, give its address with --database.
+This computer then goes on with these records, and takes over only once the
+lost host has no lock there any more.
 
 examples:
   getstep-server follow 192.168.1.10
   getstep-server follow 192.168.1.10:8081 autumn-copy --take-over-after 20
+  getstep-server follow 192.168.1.10 --take-over-after 20 \\
+    --database "postgresql://db.example/contests#autumn"
 
 exit codes: 0 took over, and the contest is over, 1 the host refuses or the
 contest had to stop, 2 wrong usage or the folder cannot be used, 130 stopped
@@ -68,9 +79,15 @@ refuses the lost host. If that one comes back, it is told, and stops.
 Matches go on from the last turn that the copy has. What the lost host announced
 in the second before, and the copy does not have, is played again.
 
+With records in PostgreSQL, nothing that was announced is lost. The folder names
+the database in its contest.toml, or --database does. This waits until the other
+host has no lock there any more; a host that hangs loses it after 10 seconds.
+
 examples:
   getstep-server take-over autumn-copy
   getstep-server take-over autumn-copy --by Grace
+  getstep-server take-over autumn-copy \\
+    --database "postgresql://db.example/contests#autumn"
 
 exit codes: 0 the contest is over, 1 it had to stop, 2 the command or the folder
 cannot be used, 130 stopped with Ctrl-C
@@ -157,19 +174,28 @@ def _follow(args: argparse.Namespace) -> int:
     except OSError as error:
         raise ConfigError(f"{folder}: {error.strerror or error}") from error
     with ContestLock(folder):
-        write_mark(folder, Mark(role="follows", host=host, port=port))
         keep_key(folder, first.key)
+        known = read_mark(folder)
+        mark = Mark(role="follows", host=host, port=port, name=known.name if known and known.name else new_nonce())
         with Store(database_path(folder)) as store:
             store.claim()
-            copy = CopyFolder(folder, store)
+            copy = CopyFolder(folder, store, mark.name)
             try:
-                _follow_until_lost(Follower(copy, first, _say), args.take_over_after, args.database)
+                while True:
+                    _follow_until_lost(copy, mark, first.key, args)
+                    if args.database is not None:
+                        break
+                    contest, mark = load_contest(folder), read_mark(folder) or mark
+                    if (other := _other_host(contest, copy, mark, first.key)) is None:
+                        break
+                    _say(f"The host at {other} has taken over: this computer follows that one.")
+                    mark = replace(mark, host=other.host, port=other.port)
             except KeyboardInterrupt:
                 again = shell_command("take-over", folder)
                 _say(f"Stopped. The copy has {copy.place} records. If the host is lost, take over with: {again}")
                 return EXIT_STOPPED
             except (HostRefusal, CopyError) as error:
-                raise ContestStopped(f"{first}: {error}") from error
+                raise ContestStopped(f"{mark.host}: {error}") from error
         if args.database is not None:
             share_database(folder, args.database)
     from .run import add_run_options, is_over
@@ -178,18 +204,26 @@ def _follow(args: argparse.Namespace) -> int:
     if is_over(contest, tournament_of(contest)):
         _say("The contest is over, and the copy is complete.")
         return EXIT_OK
-    why = f"the host at {first} has not answered for {args.take_over_after:g} s"
+    why = f"the host at {mark.host}:{mark.port} has not answered for {args.take_over_after:g} s"
     _say(f"{why[0].upper()}{why[1:]}: this computer takes over.")
     parser = argparse.ArgumentParser()
     add_run_options(parser)
     return _run_after("the standby rule", why, parser.parse_args([str(folder)]))
 
 
-def _follow_until_lost(follower: Follower, seconds: float | None, database: PostgresAddress | None) -> None:
-    """Follow the host until it is lost; with a database, a host that has the lock there is not."""
+def _follow_until_lost(copy: CopyFolder, mark: Mark, key: str, args: argparse.Namespace) -> None:
+    """Follow the host of a mark until it is lost; with a database, a host that has the lock there is not."""
+    folder: Path = args.folder
+    database: PostgresAddress | None = args.database
+    write_mark(folder, mark)
+
+    def note(standbys: Standbys) -> None:
+        write_mark(folder, replace(mark, rank=standbys.rank, others=standbys.others))
+
+    follower = Follower(copy, FirstHost(mark.host, mark.port, key), _say, note)
     told = ""
     while True:
-        follower.run(seconds)
+        follower.run(args.take_over_after)
         if database is None:
             return
         try:
@@ -202,6 +236,16 @@ def _follow_until_lost(follower: Follower, seconds: float | None, database: Post
             _say(news)
             told = news
         time.sleep(RETRY_SECONDS)
+
+
+def _other_host(contest: Contest, copy: CopyFolder, mark: Mark, key: str) -> FirstHost | None:
+    """Return another copy's computer that has taken over the contest; None if none does.
+
+    Raises:
+        HostRefusal: this copy cannot follow that one.
+    """
+    hosts = [FirstHost(other, contest.file.server.web_port, key) for other in mark.others]
+    return host_among(hosts, copy, tournament_of(contest).fence)
 
 
 def _check_folder(folder: Path) -> None:
@@ -239,8 +283,29 @@ def _take_over(args: argparse.Namespace) -> int:
     mark = read_mark(args.contest)
     if mark is None and not isinstance(contest.database, PostgresAddress):
         raise UsageError(f"{args.contest}: no copy of another host's contest; play it with: getstep-server run")
+    if mark is not None and mark.role == "follows" and isinstance(contest.database, Path):
+        _check_other_hosts(contest, mark)
     who = f"the host at {mark.host}" if mark is not None and mark.host else "the other host"
     return _run_after(args.by.strip(), f"{who} is lost", args)
+
+
+def _check_other_hosts(contest: Contest, mark: Mark) -> None:
+    """Check that no other copy's computer has taken over, as far as it answers.
+
+    Raises:
+        ConfigError: one has.
+    """
+    key = host_key(contest.folder)
+    if key is None or not mark.others:
+        return
+    with ContestLock(contest.folder), Store(contest.database, reading=True) as store:
+        try:
+            other = _other_host(contest, CopyFolder(contest.folder, store, mark.name), mark, key.key)
+        except HostRefusal as error:
+            raise ConfigError(f"another computer has taken over this contest: {error}") from error
+    if other is not None:
+        again = f"getstep-server follow {other} {contest.folder}"
+        raise ConfigError(f"the host at {other} has taken over this contest. Follow that one: {again}")
 
 
 def _run_after(by: str, why: str, args: argparse.Namespace) -> int:

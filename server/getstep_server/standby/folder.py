@@ -21,6 +21,7 @@ from .messages import (
     Kept,
     Rows,
     SegmentPart,
+    Standbys,
     Tick,
     digest_of,
     is_copied,
@@ -40,9 +41,11 @@ class CopyFolder:
     Args:
         folder: of the copy; only this process writes there.
         store: its database, open to write.
+        name: tells this copy from all others.
     """
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, name: str) -> None:
+        self._name = name
         self._folder = folder
         self._store = store
         self._journal = running_path(folder)
@@ -62,7 +65,7 @@ class CopyFolder:
             for name in names
             if is_copied(name) and (self._folder / name).is_file()
         ]
-        return Have(place, digest, kept, files[:MAX_FILES])
+        return Have(self._name, place, digest, kept, files[:MAX_FILES])
 
     def apply(self, message: FromHost) -> None:
         """Write a message.
@@ -85,7 +88,7 @@ class CopyFolder:
             case Tick(place=place):
                 if place != self.place:
                     raise CopyError(f"the first host has sent {place} records, the copy has {self.place}")
-            case Begin():
+            case Begin() | Standbys():
                 pass
 
     def _append(self, rows: Sequence[RecordRow]) -> None:

@@ -7,7 +7,7 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from getstep.wire import new_nonce
 from getstep_server.text import escape_control_chars, pluralize
 
 from .folder import CopyFolder
-from .messages import Ack, Begin, FromCopy, FromHost, TakenOver, Tick, decode_from_host, encode
+from .messages import Ack, Begin, FromCopy, FromHost, Standbys, TakenOver, Tick, decode_from_host, encode
 from .sealed import HEAD_BYTES, Sealer, SealError, length_of
 
 ADDRESS = "/api/v1/standby"
@@ -29,6 +29,9 @@ SILENCE_SECONDS = 5.0
 
 RETRY_SECONDS = 1.0
 """Between two attempts to connect."""
+
+PRECEDENCE_SECONDS = 15.0
+"""A follower waits for so long for each one of a lower rank to take over, and to answer as a host."""
 
 _MAX_ANSWER_BYTES = 4096
 
@@ -156,6 +159,28 @@ def _checked(answer: http.client.HTTPResponse) -> http.client.HTTPResponse:
     raise NoConnection(f"refused for now ({answer.status}): {escape_control_chars(detail)}")
 
 
+def host_among(hosts: Iterable[FirstHost], copy: CopyFolder, fence: int) -> FirstHost | None:
+    """Return the one of these computers that has taken over a contest; None if none of them answers as its host.
+
+    Args:
+        hosts: where other copies of the contest were.
+        copy: this one.
+        fence: its fencing number.
+
+    Raises:
+        HostRefusal: one has, and this copy cannot follow it.
+    """
+    for host in hosts:
+        try:
+            with closing(HostLink(host)) as link:
+                begin = next(link.follow(copy), None)
+        except NoConnection:
+            continue
+        if isinstance(begin, Begin) and begin.fence > fence:
+            return host
+    return None
+
+
 class Follower:
     """Keeps a copy up to date.
 
@@ -163,6 +188,7 @@ class Follower:
         copy: the copy.
         host: the first host.
         say: is told of each change, in words for people.
+        note: is told of the other standby hosts.
         clock: monotonic, in seconds.
         sleep: waits that many seconds.
     """
@@ -172,12 +198,15 @@ class Follower:
         copy: CopyFolder,
         host: FirstHost,
         say: Callable[[str], None],
+        note: Callable[[Standbys], None],
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._copy = copy
         self._host = host
         self._say = say
+        self._note = note
+        self._rank = 0
         self._clock = clock
         self._sleep = sleep
         self._complete_at: float | None = None
@@ -189,7 +218,8 @@ class Follower:
         """Follow the host.
 
         Args:
-            seconds: return once the host was lost for so long, and the copy was complete before; None: never.
+            seconds: return once the host was lost for so long, and for longer if other copies come before this one,
+                and the copy was complete before; None: never.
 
         Raises:
             HostRefusal: the host does not accept this follower.
@@ -202,7 +232,7 @@ class Follower:
             except NoConnection as error:
                 self._tell(f"! {self._host}: {error}. {self._state()}; tries again")
             lost = None if self._complete_at is None else self._clock() - self._complete_at
-            if seconds is not None and lost is not None and lost >= seconds:
+            if seconds is not None and lost is not None and lost >= seconds + self._rank * PRECEDENCE_SECONDS:
                 return
             self._sleep(RETRY_SECONDS)
 
@@ -213,6 +243,9 @@ class Follower:
             if isinstance(message, Begin):
                 self._total = message.place
                 self._tell(f"Connected to {self._host}: {message.contest}; {self._state()}")
+            elif isinstance(message, Standbys):
+                self._rank = message.rank
+                self._note(message)
             elif isinstance(message, Tick):
                 self._complete_at = self._clock()
                 if self._copy.place != acknowledged:

@@ -14,6 +14,7 @@ from msgspec.json import decode, encode
 from getstep_server.config.contest import Contest
 from getstep_server.config.database_address import PostgresAddress
 from getstep_server.errors import ConfigError
+from getstep_server.limits import MAX_STANDBYS
 from getstep_server.text import shell_command
 
 _NAME = "standby.json"
@@ -26,13 +27,17 @@ class Mark(Struct, frozen=True, kw_only=True):
 
     ``role`` is "follows": it is a copy of the contest of the host at this address; "took_over": it has taken over
     from that one, with this fencing number; "lost": that one has taken over from it. ``host`` is "" if its address
-    is not known.
+    is not known. ``name`` is that of a copy; ``rank`` and ``others`` are what its host has said last, see
+    `messages.Standbys`.
     """
 
     role: Literal["follows", "took_over", "lost"]
     host: Annotated[str, Meta(max_length=255)]
     port: Annotated[int, Meta(ge=0, le=65535)]
     fence: Annotated[int, Meta(ge=0, lt=2**31)] = 0
+    name: str = ""
+    rank: Annotated[int, Meta(ge=0, lt=MAX_STANDBYS)] = 0
+    others: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=MAX_STANDBYS)] = ()
 
 
 def read_mark(folder: Path) -> Mark | None:

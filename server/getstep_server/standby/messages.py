@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
+from getstep_server.limits import MAX_STANDBYS
 from getstep_server.storage.database import RecordRow
 
 MAX_FILES = 3000
@@ -17,6 +18,7 @@ MAX_FILES = 3000
 MAX_SEGMENTS = 200
 """The segments of a journal that are copied. Each judge process has one, or a few if a match takes days."""
 
+CopyName: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$")]
 Place: TypeAlias = Annotated[int, Meta(ge=0, lt=2**53)]
 SegmentName: TypeAlias = Annotated[str, Meta(pattern=r"^segment-([1-9][0-9]{0,5}-)?[1-9][0-9]{0,11}\.journal$")]
 _PROGRAM = r"programs/[0-9]{1,10}(/[A-Za-z0-9_+~-][A-Za-z0-9_.+~ -]{0,199}){1,12}"
@@ -33,9 +35,11 @@ def is_copied(name: str) -> bool:
 class Have(Struct, frozen=True, tag="have"):
     """What a copy has: its chain's length and last hash, and of each segment the size and a digest.
 
-    ``files`` are digests of the names and contents of files that need not be sent.
+    ``files`` are digests of the names and contents of files that need not be sent. ``name`` is the same in all
+    connections of one copy, and no other copy has it.
     """
 
+    name: CopyName
     place: Place
     hash: Annotated[str, Meta(max_length=64)]
     segments: Annotated[dict[SegmentName, tuple[int, bytes]], Meta(max_length=MAX_SEGMENTS)]
@@ -61,6 +65,16 @@ class Begin(Struct, frozen=True, tag="begin"):
     contest: str
     fence: Place
     place: Place
+
+
+class Standbys(Struct, frozen=True, tag="standbys"):
+    """The rank of this copy among those that follow the host, 0 for the first, and the addresses of the others.
+
+    It comes after `Begin`, and again after each change. No two copies have the same rank.
+    """
+
+    rank: Annotated[int, Meta(ge=0, lt=MAX_STANDBYS)] = 0
+    others: Annotated[tuple[Annotated[str, Meta(max_length=64)], ...], Meta(max_length=MAX_STANDBYS)] = ()
 
 
 class FilePart(Struct, frozen=True, tag="file"):
@@ -98,7 +112,7 @@ class Tick(Struct, frozen=True, tag="tick"):
     place: Place
 
 
-FromHost: TypeAlias = Begin | FilePart | SegmentPart | Rows | Kept | Tick
+FromHost: TypeAlias = Begin | Standbys | FilePart | SegmentPart | Rows | Kept | Tick
 FromCopy: TypeAlias = Have | Ack | TakenOver
 
 encode = msgspec.msgpack.Encoder().encode

@@ -54,6 +54,7 @@ class Source:
         """Of each segment, its first bytes, and how many of its bytes the copy has."""
         self._kept: Sequence[str] | None = None
         self.place = have.place
+        self.name = have.name
 
     def check(self, store: Store) -> None:
         """Check that the copy's records are the beginning of those in ``store``.

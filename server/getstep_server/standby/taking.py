@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import trio
+from msgspec.structs import replace
 
 from getstep_server.config.contest import Contest, load_contest, use_database
 from getstep_server.config.database_address import PostgresAddress
 from getstep_server.config.host_key import bearer_key
 from getstep_server.errors import ConfigError, ContestInUse
+from getstep_server.limits import MAX_STANDBYS
 from getstep_server.records.decision import Decision, record_of_decision
 from getstep_server.records.reasons import DecisionKind
 from getstep_server.records.record import Record
@@ -100,17 +102,26 @@ class TakeOver:
         folder, mark = contest.folder, read_mark(contest.folder)
         while True:
             tournament = load_tournament(contest, store)  # another host has stored records until now
-            fence = tournament.fence + 1
+            fence = tournament.fence + self._step(contest, mark)
             try:
                 trio.run(self._save, contest, store, tournament, fence)
                 break
             except Conflict:  # a decision of the host has come between
                 continue
         bearer_key(folder)  # without a key, no bot gets a certificate of the number
-        host, port = ("", 0) if mark is None or mark.role == "lost" else (mark.host, mark.port)
-        write_mark(folder, Mark(role="took_over", host=host, port=port, fence=fence))
+        known = Mark(role="took_over", host="", port=0) if mark is None or mark.role == "lost" else mark
+        write_mark(folder, replace(known, role="took_over", fence=fence))
         self._say(f"On record: this computer plays the contest from here on, with fencing number {fence}.")
         return load_tournament(contest, store)
+
+    @staticmethod
+    def _step(contest: Contest, mark: Mark | None) -> int:
+        """Return by how much the fencing number rises.
+
+        Two copies of one host may take over, and neither knows of the other. So their numbers differ. The copy with
+        the lower rank has the higher number, because it does not wait for the other one.
+        """
+        return 1 if isinstance(contest.database, PostgresAddress) or mark is None else MAX_STANDBYS - mark.rank
 
     def _claim(self, contest: Contest, store: Store) -> None:
         told = ""

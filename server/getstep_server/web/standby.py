@@ -38,6 +38,7 @@ from getstep_server.standby.messages import (
     FromCopy,
     FromHost,
     Have,
+    Standbys,
     TakenOver,
     Tick,
     decode_from_copy,
@@ -87,6 +88,8 @@ class StandbyFeed:
         """The fencing number on record that was last compared with the own one."""
         self._copies: dict[str, tuple[Sealer, Source]] = {}
         """Of each copy that follows, what opens its further frames, and what it was sent; by its nonces."""
+        self._ranks: list[tuple[str, str]] = []
+        """Of each rank, the name and the address of the copy that has it."""
 
     async def __call__(self, request: Request) -> AnyResponse:
         if request.method == "GET" and request.path == ADDRESS:
@@ -124,10 +127,27 @@ class StandbyFeed:
                 return refusal(400, "this connection is over")
             case TakenOver(fence=fence):
                 return await trio.to_thread.run_sync(self._give_way, fence, request.address)
-            case Have():
+            case Have(name=name):
                 if len(self._copies) >= MAX_STANDBYS:
                     return refusal(503, f"{MAX_STANDBYS} standby hosts follow already")
+                self._rank(name, request.address.partition("/")[0])
                 return await self._follow(message, nonces, opener, key)
+
+    def _rank(self, name: str, address: str) -> None:
+        """Give a copy a rank, which it keeps while it is away, unless another copy needs it."""
+        names = [known for known, _ in self._ranks]
+        if name in names:
+            self._ranks[names.index(name)] = name, address
+        elif len(names) < MAX_STANDBYS:
+            self._ranks.append((name, address))
+        else:
+            follow = {source.name for _, source in self._copies.values()}
+            self._ranks[next(rank for rank, known in enumerate(names) if known not in follow)] = name, address
+
+    def _standbys(self, name: str) -> Standbys:
+        """Return what a copy has to know of the others."""
+        rank = next((rank for rank, (known, _) in enumerate(self._ranks) if known == name), MAX_STANDBYS - 1)
+        return Standbys(rank, tuple(address for known, address in self._ranks if known != name))
 
     def _note(self, place: int) -> None:
         """Note what a copy has on its disk: of several copies, that which has the most counts."""
@@ -221,9 +241,13 @@ class StandbyFeed:
         try:
             await send(sealer.seal(encode(begin)))
             told, due = False, trio.current_time()
+            standbys: Standbys | None = None
             while store is None or await store.is_current():
                 if store is None:
                     store = await trio.to_thread.run_sync(self._open)
+                if (now := self._standbys(source.name)) != standbys:
+                    standbys = now
+                    await send(sealer.seal(encode(now)))
                 frames = source.round(store)
                 while (frame := await trio.to_thread.run_sync(_next, frames)) is not None:
                     is_tick = isinstance(frame, Tick)
