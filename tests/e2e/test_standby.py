@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -213,17 +212,17 @@ def test_with_postgresql_another_host_waits_for_the_lock_and_no_announced_result
 ) -> None:
     with PostgresServer() as postgres:
         address = postgres.address()
-        hosts = Hosts(programs, tmp_path, 0.2, f"{address.url}#{address.schema}")
-        shutil.copytree(hosts.first, hosts.second)  # while no match was played
+        database = f"{address.url}#{address.schema}"
+        hosts = Hosts(programs, tmp_path, 0.2, database)
+        second = hosts.follow(hosts.second, "--take-over-after", "5", "--database", database)
+        second.expect("^The copy is complete")
         wait_until(lambda: len(hosts.told()) >= 2)
-        second = hosts.run(hosts.second, SECOND, "take-over", str(hosts.second))
-        second.expect("^Another host plays the contest. This computer takes over once that one is lost")
         hosts.server.signal(signal.SIGKILL)
         second.expect("^On record: this computer plays the contest from here on, with fencing number 1")
 
         # the first computer is the standby of the second one
-        first = hosts.run(hosts.first, FIRST, "take-over", str(hosts.first))
-        first.expect("^Another host plays the contest")
+        first = hosts.run(hosts.first, SECOND, "take-over", str(hosts.first))
+        first.expect("^Another host plays the contest. This computer takes over once that one is lost")
         told = len(hosts.told())
         wait_until(lambda: len(hosts.told()) > told)
         second.signal(signal.SIGSTOP)
@@ -234,7 +233,7 @@ def test_with_postgresql_another_host_waits_for_the_lock_and_no_announced_result
 
         assert first.wait() == 0
         assert hosts.bots.wait() == 0
-        again = hosts.run(hosts.second, SECOND)
+        again = hosts.run(hosts.second, FIRST)
         assert again.wait() == 2
         assert "fencing number 2. Each result that was announced is in postgresql://" in again.output
         record = on_record(hosts.first)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from getstep_server.config.contest import load_contest
 from getstep_server.config.database_address import PostgresAddress, postgres_address
 from getstep_server.errors import ConfigError, ContestInUse
 from getstep_server.records.pairings import record_of_pairings
+from getstep_server.standby.taking import is_free, share_database
 from getstep_server.storage import postgres as postgres_module
 from getstep_server.storage.contest_state import check_database
 from getstep_server.storage.database import DatabaseError, DatabaseProblem, StoreError
@@ -346,6 +348,27 @@ class TestServer:
         again = command("copy", str(folder), "--to", url)
         assert (again.code, "it has records" in again.err) == (1, True)
         assert [command(*arguments) for arguments in shown] == before
+
+    def test_a_copy_goes_on_with_the_records_of_its_host(
+        self, address: PostgresAddress, tmp_path: Path, command: Command
+    ) -> None:
+        folder = unpack("0.1.0/killed", tmp_path / "contest")
+        url = f"{address.url}#{address.schema}"
+        shutil.copytree(folder, tmp_path / "copy")
+        assert command("copy", str(folder), "--to", url).code == 0
+        assert is_free(address)
+        with Store(address) as host:
+            host.claim()
+            assert not is_free(address)
+        share_database(tmp_path / "copy", address)
+        assert load_contest(tmp_path / "copy").database == address
+        share_database(tmp_path / "copy", address)  # it does so already
+
+        other = make_up(tmp_path / "other", [{"game": "hop"}], ["Ada", "Blaise", "Charles"]).folder
+        before = (other / "contest.toml").read_text()
+        with pytest.raises(ConfigError, match="it is of another contest"):
+            share_database(other, address)
+        assert (other / "contest.toml").read_text() == before
 
     def test_a_match_that_was_interrupted_goes_on_with_the_copied_records(
         self, address: PostgresAddress, tmp_path: Path, command: Command

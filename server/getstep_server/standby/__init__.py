@@ -19,8 +19,8 @@ place (`marks.note_copied`). In strict mode, no record is announced before (`run
 
 *Precedence.* The first host gives each copy a rank, and tells it where the others are (`messages.Standbys`). A copy
 waits for those of lower ranks, and asks all others if they have taken over, before it does so itself. Two that do
-not see each other may both take over. Their ranks give them different fencing numbers (`taking`), and each tells the
-other one as it tells the first host: the one with the lower number stops.
+not see each other may both take over. Their ranks give them different fencing numbers (`taking`), and each tells
+the other one as it tells the first host: the one with the lower number stops.
 
 *PostgreSQL.* Hosts can share the records of a contest there. Then the database's lock says which of them plays
 (`storage.postgres`), and a copy of the journal is all that a follower needs to have.
