@@ -477,12 +477,18 @@ async def test_in_strict_mode_the_page_shows_what_a_standby_has(
         assert feed.frozen
 
 
-async def test_a_host_that_had_a_standby_waits_before_it_plays(folder: Path, mock_clock: MockClock) -> None:
+@pytest.mark.parametrize("before", ["standby", "copy of a lower rank"])
+async def test_a_host_waits_before_it_plays_if_another_may_have_taken_over(
+    folder: Path, mock_clock: MockClock, before: str
+) -> None:
     contest, played = load_contest(folder), trio.Event()
     contest.running.mkdir(exist_ok=True)
     fencing = Fencing(contest, 0)
     await fencing.wait_for_word()  # without one, at once
-    note_copied(contest.running, 0)
+    if before == "standby":
+        note_copied(contest.running, 0)
+    else:
+        write_mark(folder, Mark(role="took_over", host="192.0.2.7", port=8080, fence=3, rank=1))
 
     async def play() -> None:
         await fencing.wait_for_word()

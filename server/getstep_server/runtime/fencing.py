@@ -15,7 +15,7 @@ LOOK_SECONDS = 0.5
 """The interval at which the mark is looked for: the page writes it, and nothing tells this process."""
 
 GRACE_SECONDS = 5.0
-"""A host that had a standby waits for so long before it plays: one that has taken over tells it in this time."""
+"""A host waits for so long before it plays if another one may have taken over: that one tells it in this time."""
 
 
 class Fencing:
@@ -56,6 +56,11 @@ class Fencing:
             await trio.sleep(LOOK_SECONDS)
 
     async def wait_for_word(self) -> None:
-        """Wait until another host that has taken over would have said so; not at all if there was no standby."""
-        if await trio.to_thread.run_sync(was_followed, self._contest.running):
+        """Wait until another host that has taken over would have said so; not at all if there can be none."""
+        if await trio.to_thread.run_sync(self._may_be_lost):
             await trio.sleep(GRACE_SECONDS)
+
+    def _may_be_lost(self) -> bool:
+        """Return True if there was a standby host, or another copy comes before this one."""
+        mark = read_mark(self._contest.folder)
+        return was_followed(self._contest.running) or (mark is not None and mark.rank > 0)
