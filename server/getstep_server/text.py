@@ -37,6 +37,14 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
+_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})", re.ASCII)
+
+
+def version_numbers(version: str) -> tuple[int, ...] | None:
+    """Return the three numbers of a version such as ``0.1.0``; None if it is written in another way."""
+    return tuple(map(int, found.groups())) if (found := _VERSION.fullmatch(version)) else None
+
+
 def name_key(name: str) -> str:
     """Return what tells a name from others: two names that differ only by joiners look the same."""
     return name if name.isascii() else name.translate(_NO_JOINERS)

@@ -97,14 +97,24 @@ async def test_an_unfinished_one_is_resumed(name: str, tmp_path: Path) -> None:
 # --- newer than this version ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["records", "tables"])
+NEWER: dict[str, dict[str, Any]] = {
+    "records": {"record": 2},
+    "tables": {},
+    "a kind of record": {"type": "ballot"},
+    "a decision": {"type": "decision", "decision": "promote", "team": 1},
+}
+
+
+@pytest.mark.parametrize("what", NEWER)
 def test_a_folder_that_is_newer_is_refused_with_the_version_that_it_needs(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = unpack("0.1.0/games", tmp_path / "contest")
     (folder / "contest.db").rename(tmp_path / "old.db")
     forged = Forged(tmp_path / "old.db", folder / "contest.db")
-    newer = {"software": "getstep-server 1.4.0", **({"record": 2} if what == "records" else {})}
+    if "type" in NEWER[what]:
+        forged.repeat(forged.last, number=None, event=None, pairing=None, leg=None, attempt=None, turns="")
+    newer = {"software": "getstep-server 1.4.0", **NEWER[what]}
     forged.head(forged.last, lambda head: head.update(newer)).reseal()
     if what == "tables":
         forged.sql("PRAGMA user_version = 2")
@@ -118,14 +128,18 @@ def test_a_folder_that_is_newer_is_refused_with_the_version_that_it_needs(
         ("teams", "withdraw", "Ada", "--why", "late", "--yes"),
     ]
     if what == "tables":  # otherwise they copy each record as it is
-        commands += [("export", "--matches"), ("show", "1"), ("backup", "--to", str(tmp_path / "backup"))]
+        commands += [("export", "--matches"), ("show", "1"), ("backup", "--to", str(tmp_path / "copy"))]
+    else:
+        commands += [("rescue", "--to", str(tmp_path / "copy"))]
     command = Command(capsys)
     for name, *arguments in commands:
         after = 1 if name == "teams" else 0
         ran = command(name, *arguments[:after], str(folder), *arguments[after:])
         assert ran.code in (1, 2), name
-        assert "it needs getstep-server 1.4.0 or a newer version, and this is getstep-server " in ran.out + ran.err
-    assert not (tmp_path / "backup").exists()
+        said = ran.out + ran.err
+        assert "it needs getstep-server 1.4.0 or a newer version, and this is getstep-server " in said
+        assert "a copy of the contest's folder" not in said  # nothing is damaged
+    assert not (tmp_path / "copy").exists()
     for path, content in before.items():
         assert path.read_bytes() == content
 

@@ -471,10 +471,10 @@ RESEALED: dict[str, Forgery] = {
     ),
     # no record at all
     "another version": in_head(NORMAL, "expected a record of version 1", record=2),
-    "another type": in_head(NORMAL, "type is 'joke', expected 'settings', 'pairings', 'game', '", type="joke"),
+    "another type": in_head(NORMAL, "type is 'joke', expected one of: settings, pairings, game, ", type="joke"),
     "no type": Forgery(
         lambda f: f.head(2, lambda head: head.pop("type")),
-        "type is None, expected 'settings', 'pairings', 'game', '",
+        "type is None, expected one of: settings, pairings, game, ",
     ),
     "no JSON": Forgery(lambda f: f.write(2, "head", b'{"record":1,}'), "is not JSON"),
     "no UTF-8": Forgery(lambda f: f.write(2, "head", b'{"record":1,"type":"\xff"}'), "is not JSON"),

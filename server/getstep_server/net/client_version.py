@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 from getstep.languages import LANGUAGES
 from getstep.wire import Notice
 from getstep_server import __version__
+from getstep_server.text import version_numbers
 
 _PYTHON = "getstep"
 _CLIENTS = {
@@ -15,8 +14,6 @@ _CLIENTS = {
     **{f"getstep {language.title}": language for language in LANGUAGES.values()},
 }
 """Our SDKs by their names in `join`: some are written in the one way, some in the other."""
-
-_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})", re.ASCII)
 
 
 def update_notice(client: str, page: str | None, server: str = __version__) -> Notice | None:
@@ -29,7 +26,8 @@ def update_notice(client: str, page: str | None, server: str = __version__) -> N
         server: the server's version.
     """
     name, _, version = client.rpartition(" ")
-    if name not in _CLIENTS or not _VERSION.fullmatch(version) or _numbers(version) >= _numbers(server):
+    numbers, own = version_numbers(version), version_numbers(server)
+    if name not in _CLIENTS or numbers is None or own is None or numbers >= own:
         return None
     language = _CLIENTS[name]
     file = _PYTHON if language is None else language.files[0]
@@ -41,7 +39,3 @@ def update_notice(client: str, page: str | None, server: str = __version__) -> N
         source = f"Get the new one, and build your bot again: {page}/languages/{language.name}/{file}"
     text = f"Your {file} {version} is older than the server's, {server}. It plays on. {source}"
     return Notice("update", None, text)
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in version.split(".")]

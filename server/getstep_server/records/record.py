@@ -22,6 +22,7 @@ from msgspec.structs import force_setattr
 from getstep_server import __version__
 from getstep_server.config.fields import Name
 from getstep_server.json_text import JsonError, decode, encode
+from getstep_server.text import version_numbers
 from getstep_server.validation import Model, ValidationError, validated
 
 from .match import Match
@@ -30,7 +31,8 @@ from .values import Count
 M = TypeVar("M", bound=Model)
 
 RECORD_VERSION = 1
-SOFTWARE = f"getstep-server {__version__}"
+_PROGRAM = "getstep-server"
+SOFTWARE = f"{_PROGRAM} {__version__}"
 FIRST = "0" * 64
 """The ``previous`` hash of the first record."""
 
@@ -53,6 +55,10 @@ class RecordError(Exception):
     Unlike `StoreError`, which is about the database file, and `JournalError`, which is about a segment of the
     journal, it is about the contents of one record.
     """
+
+
+class NewerRecordError(RecordError):
+    """Raised when a newer version has written a record that this one cannot read: nothing is damaged."""
 
 
 class Record(Struct, frozen=True):
@@ -125,6 +131,7 @@ def parse(line: bytes) -> dict[str, Any]:
     """Return the fields of a record.
 
     Raises:
+        NewerRecordError: its version is newer than this one's.
         RecordError: the line is not a JSON object, or has another version.
     """
     try:
@@ -133,9 +140,23 @@ def parse(line: bytes) -> dict[str, Any]:
         raise RecordError(f"{line[:60]!r} is not JSON: {error}") from error
     if not isinstance(fields, dict) or fields.get("record") != RECORD_VERSION:
         version = fields.get("record") if isinstance(fields, dict) else None
-        needs = needed_version(fields) if isinstance(version, int) and version > RECORD_VERSION else ""
-        raise RecordError(f"{line[:60]!r}, expected a record of version {RECORD_VERSION}{needs}")
+        problem = f"{line[:60]!r}, expected a record of version {RECORD_VERSION}"
+        if isinstance(version, int) and version > RECORD_VERSION:
+            raise NewerRecordError(problem + needed_version(fields))
+        raise RecordError(problem)
     return fields
+
+
+def raise_if_newer(fields: Mapping[str, Any], error: RecordError) -> None:
+    """Raise an error about a record again, with the program that is needed, if a newer version wrote the record.
+
+    Raises:
+        NewerRecordError: it did.
+    """
+    program, _, version = str(fields.get("software")).rpartition(" ")
+    numbers, own = version_numbers(version), version_numbers(__version__)
+    if program == _PROGRAM and numbers is not None and own is not None and numbers > own:
+        raise NewerRecordError(f"{error}{needed_version(fields)}") from error
 
 
 def needed_version(fields: object) -> str:

@@ -11,7 +11,7 @@ from getstep_server.errors import ConfigError
 from getstep_server.incident import IncidentRow
 from getstep_server.json_text import decode
 from getstep_server.records.lost import link_of
-from getstep_server.records.record import FIRST, RecordError, hash_of, quick_hash_of
+from getstep_server.records.record import FIRST, NewerRecordError, RecordError, hash_of, quick_hash_of
 from getstep_server.records.result import Result
 from getstep_server.tournament.tournament import Tournament
 
@@ -35,6 +35,8 @@ def load_tournament(contest: Contest, store: Store) -> Tournament:
     store.check_end()
     try:
         tournament = Tournament(contest, store.record_headers())
+    except NewerRecordError as error:
+        raise NewerRecordError(f"{store.path}: {error}") from error
     except RecordError as error:
         raise RecordError(f"{store.path}: {error}; {advice(store.path)}") from error
     if incompatibility := tournament.settings.incompatibility(contest):

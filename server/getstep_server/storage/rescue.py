@@ -41,7 +41,17 @@ from getstep_server.records.headed_text import read_headed_text
 from getstep_server.records.lost import INSTEAD_OF, link_of, record_of_lost
 from getstep_server.records.match import Match
 from getstep_server.records.pairings import pairings_header, pairings_in, record_of_pairings
-from getstep_server.records.record import FIRST, SOFTWARE, Record, RecordError, content_of, hash_of, parse, sealed
+from getstep_server.records.record import (
+    FIRST,
+    SOFTWARE,
+    NewerRecordError,
+    Record,
+    RecordError,
+    content_of,
+    hash_of,
+    parse,
+    sealed,
+)
 from getstep_server.tournament.tournament import Tournament
 
 from .database import RecordRow, StoreError
@@ -317,6 +327,8 @@ class _Chain:
         """Take a record as it is; return False if it contradicts those before it."""
         try:
             self.tournament.apply(parse(row[6]))  # the head; a game's turns change no table
+        except NewerRecordError:
+            raise  # another version reads it: it is not lost
         except RecordError as error:
             self.tournament.place = row[0] - 1  # `apply` has counted the record that it refused
             self.unfit[row[0]] = str(error)
@@ -531,15 +543,15 @@ def rescue(
         progress: see `verify.verify`.
 
     Raises:
+        NewerRecordError: a newer version wrote the records; nothing is written.
         OSError: a file cannot be copied or written.
         StoreError: the new database cannot be written.
         VerifyError: what is left contradicts itself, and no record is to blame.
     """
+    rescued = _Chain(load_contest(contest.folder), left, {}).run()
     _copy_other_files(contest.folder, target)
     new = load_contest(target)
-    unfit: dict[int, str] = {}
     while True:
-        rescued = _Chain(load_contest(contest.folder), left, unfit).run()
         unfit = dict(rescued.unfit)
         _write_database(rescued.rows, left.incidents, database_path(target))
         try:
@@ -554,6 +566,7 @@ def rescue(
                 raise
             unfit[place] = error.what
             new = load_contest(target)
+            rescued = _Chain(load_contest(contest.folder), left, unfit).run()
     _write_journal(left, rescued.journal, running_path(target))
     set_evidence_aside(new, rescued.tournament)  # a run of the new folder would miss what is lost with its place
     return rescued

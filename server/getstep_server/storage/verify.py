@@ -20,13 +20,13 @@ from getstep_server.records.match import Match
 from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import validate_pairings
 from getstep_server.records.reasons import VOID_REASONS, DecisionKind, VoidReason
-from getstep_server.records.record import FIRST, RecordError, as_json, hash_of, parse
+from getstep_server.records.record import FIRST, RecordError, as_json, hash_of, parse, raise_if_newer
 from getstep_server.records.replay import DoesNotFit, replay
 from getstep_server.records.settings import validate_settings
 from getstep_server.records.worker import time_factor, worker_of
 from getstep_server.tournament.forfeits import FINAL
 from getstep_server.tournament.settings_record import changes
-from getstep_server.tournament.tournament import Tournament
+from getstep_server.tournament.tournament import KINDS, Tournament, unknown_kind
 
 from .database import DatabaseError, StoreError
 from .lost_records import NOTHING_TOLD, Told, missing_results
@@ -204,7 +204,11 @@ class _Walk:
         """
         try:
             fields = self._check_seal(stored)
-            self._take_content(stored, fields)
+            try:
+                self._take_content(stored, fields)
+            except RecordError as error:
+                raise_if_newer(fields, error)
+                raise
         except RecordError as error:
             turn = error.turn if isinstance(error, DoesNotFit) else None
             raise VerifyError(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
@@ -234,11 +238,8 @@ class _Walk:
         kind = fields.get("type")
         if not self.place and kind not in ("settings", "pairings", LOST):
             raise RecordError(f"type is {kind!r:.80}, expected 'settings' or 'pairings' in the first record")
-        if kind not in ("settings", "pairings", "game", "decision", "worker", CHALLENGE, FRIENDLY, MESSAGE, LOST):
-            kinds = (
-                "'settings', 'pairings', 'game', 'decision', 'worker', 'challenge', 'friendly', 'message' or 'lost'"
-            )
-            raise RecordError(f"type is {kind!r:.80}, expected {kinds}")
+        if kind not in KINDS:
+            raise unknown_kind(kind)
         if kind == "game":
             self._take_game(stored, fields)
             return

@@ -36,6 +36,7 @@ from getstep_server.limits import MAX_MATCHES
 from getstep_server.records.challenge import CHALLENGE, FRIENDLY
 from getstep_server.records.decision import Decision, decision_of, freeze_objection, scores_objection
 from getstep_server.records.game import is_void, result_of
+from getstep_server.records.lost import LOST
 from getstep_server.records.match import Match
 from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import pairing_fields, pairings_header
@@ -51,7 +52,7 @@ from getstep_server.records.reasons import (
     TeamStatus,
     VoidReason,
 )
-from getstep_server.records.record import RecordError
+from getstep_server.records.record import RecordError, raise_if_newer
 from getstep_server.records.result import Result
 from getstep_server.records.worker import Workers
 from getstep_server.validation import validated
@@ -66,6 +67,14 @@ from .standings import Standing, standings
 from .strict import STRICT_AFTER
 
 T = TypeVar("T")
+
+KINDS = ("settings", "pairings", "game", "decision", "worker", CHALLENGE, FRIENDLY, MESSAGE, LOST)
+"""The types of records."""
+
+
+def unknown_kind(kind: object) -> RecordError:
+    """Return the error about a record whose type is none of `KINDS`."""
+    return RecordError(f"type is {kind!r:.80}, expected one of: {', '.join(KINDS)}")
 
 
 class Tournament:
@@ -231,11 +240,19 @@ class Tournament:
         """Apply the next record, and return the matches that it issues.
 
         Raises:
+            NewerRecordError: a newer version wrote it, and this one cannot apply it.
             RecordError: it does not follow from those before it. It is skipped: the next call applies the next one.
         """
         self.place += 1
+        try:
+            return self._apply(fields)
+        except RecordError as error:
+            raise_if_newer(fields, error)
+            raise
+
+    def _apply(self, fields: Mapping[str, Any]) -> list[Match]:
         kind = fields.get("type")
-        if self.place == 1 or kind == "lost":
+        if self.place == 1 or kind == LOST:
             self.began = str(fields.get("at", ""))
         if kind == "pairings":
             return self.apply_pairings(fields)
@@ -251,11 +268,13 @@ class Tournament:
             self.challenges.apply_result(fields, self.contest)
         elif kind == MESSAGE:
             self.messages.apply(fields)
-        elif kind == "lost":
+        elif kind == LOST:
             pass  # it says only that there was another record
-        else:
+        elif kind == "game":
             self.apply_result(result_of(fields))
             self.settings.note_game(fields)
+        else:
+            raise unknown_kind(kind)
         return []
 
     def apply_settings(self, fields: Mapping[str, Any]) -> None:
