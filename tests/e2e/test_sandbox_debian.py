@@ -1,4 +1,4 @@
-"""The sandbox in a fresh Debian 12, with its own bubblewrap and Python, as root and as a user."""
+"""The sandbox in a fresh Debian 12 and 13, with their own bubblewrap and Python, as root and as a user."""
 
 from __future__ import annotations
 
@@ -39,23 +39,28 @@ exec setpriv --reuid="$1" --regid="$1" --clear-groups \\
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("mmdebstrap"), reason="no mmdebstrap here")
 @pytest.mark.skipif(sys.platform == "linux" and os.geteuid() != 0, reason="only root can change the root")
-def test_all_protections_hold_in_debian_12_as_root_and_as_a_user(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("suite", "release", "python"), [("bookworm", 12, [3, 11]), ("trixie", 13, [3, 13])])
+def test_all_protections_hold_in_debian_as_root_and_as_a_user(
+    tmp_path: Path, suite: str, release: int, python: list[int]
+) -> None:
     root = tmp_path / "root"
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], check=False).returncode:
         pytest.skip("root may not have mounts of its own here")  # as in many containers; the root needs /proc
     packages = "--include=bubblewrap,python3"
     made = subprocess.run(
-        ["mmdebstrap", "--quiet", "--variant=minbase", packages, "bookworm", root],
+        ["mmdebstrap", "--quiet", "--variant=minbase", packages, suite, root],
         capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False,
     )  # fmt: skip
     if made.returncode:
-        # without a mirror of Debian 12 there is no such system; other tests simulate it
-        pytest.skip(f"Debian 12 cannot be had here: {made.stderr.strip().splitlines()[-1:]}")
+        # without a mirror of Debian there is no such system; other tests simulate it
+        pytest.skip(f"Debian {release} cannot be had here: {made.stderr.strip().splitlines()[-1:]}")
     try:
         source, target = ROOT / "server" / "getstep_server", root / "opt" / "getstep_server"
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         for user in (0, 1000):
-            assert _found(root, user) == {"python": [3, 11], "broken": [], "missing": None, "needed": []}
+            found = _found(root, user)
+            assert found.pop("system").startswith(f"Debian GNU/Linux {release} ")
+            assert found == {"python": python, "broken": [], "missing": None, "needed": []}
     finally:
         subprocess.run(["rm", "--recursive", "--force", "--one-file-system", root], check=True)
 
@@ -67,5 +72,4 @@ def _found(root: Path, user: int) -> dict[str, Any]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
-    assert found.pop("system").startswith("Debian GNU/Linux 12 ")
     return found
