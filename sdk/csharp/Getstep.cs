@@ -2268,6 +2268,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
     internal sealed class Connection : IDisposable
     {
         private const int ConnectMs = 5000; // for each address of the host's name
+        private const int SilenceMs = 8000; // after an answer, before the host's computer is tried
         private const int SendMs = 5000; // an answer has some hundred bytes, which fit into every network buffer
         private const int ReceiveBytes = 65536;
         private const int PollMicroseconds = 200000;
@@ -2281,6 +2282,8 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         private readonly Queue<byte[]> received = new Queue<byte[]>(); // its lock guards these three
         private string endOfStream; // why nothing more will be received; "" if the server has closed the connection
         private volatile bool disposed;
+        private readonly object watched = new object(); // wakes the thread that watches the host
+        private long answered; // the time of the last answer in ticks; 0 if something has arrived since
         private readonly PolledStream bytes; // under TLS
         private ConnectionFailed failure; // why nothing more will arrive
 
@@ -2294,6 +2297,74 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             this.gate = gate;
             receiver = new Thread(ReceiveAll) { IsBackground = true, Name = "getstep receiver" };
             receiver.Start();
+            new Thread(WatchHost) { IsBackground = true, Name = "getstep host watch" }.Start();
+        }
+
+        /// <summary>
+        /// Ends the connection if nothing arrives for a while after an answer, and the host's computer does not answer. An
+        /// answer that is not acknowledged is repeated for 15 minutes by Linux, without a keep-alive, and Mono and .NET
+        /// Framework have no option for that.
+        /// </summary>
+        private void WatchHost()
+        {
+            while (!disposed)
+            {
+                long since = Interlocked.Read(ref answered);
+                long left = since == 0 ? SilenceMs : SilenceMs - (Stopwatch.GetTimestamp() - since) * 1000 / Stopwatch.Frequency;
+                if (left > 0)
+                {
+                    Pause((int)left);
+                }
+                else if (HostAnswers() || HostAnswers())
+                {
+                    Interlocked.CompareExchange(ref answered, 0, since);
+                }
+                else if (Interlocked.Read(ref answered) == since)
+                {
+                    lock (received)
+                    {
+                        endOfStream = endOfStream ?? "the host's computer does not answer";
+                    }
+                    gate.Notify();
+                    return;
+                }
+            }
+        }
+
+        private void Pause(int ms)
+        {
+            lock (watched)
+            {
+                if (!disposed)
+                {
+                    Monitor.Wait(watched, ms);
+                }
+            }
+        }
+
+        private bool HostAnswers()
+        {
+            var watch = Stopwatch.StartNew();
+            Socket probe = null;
+            try
+            {
+                probe = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+                Open(probe, (IPEndPoint)socket.RemoteEndPoint, gate);
+                return true;
+            }
+            catch (Exception error) when (error is ConnectionFailed || IsOfANetwork(error))
+            {
+                if ((error as SocketException)?.SocketErrorCode == SocketError.ConnectionRefused)
+                {
+                    return true; // by the computer
+                }
+                Pause((int)Math.Max(1, ConnectMs - watch.ElapsedMilliseconds));
+                return false;
+            }
+            finally
+            {
+                probe?.Close();
+            }
         }
 
         /// <summary>Returns the peer's address and port as in `join`: without the zone, which only this computer knows.</summary>
@@ -2577,6 +2648,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
         {
             var piece = new byte[length];
             Buffer.BlockCopy(buffer, 0, piece, 0, length);
+            Interlocked.Exchange(ref answered, 0);
             lock (received)
             {
                 while (received.Count >= MostWaiting && !disposed)
@@ -2614,6 +2686,13 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
                 failure = new ConnectionFailed(Explain(error, null));
                 throw failure;
             }
+        }
+
+        /// <summary>Sends an answer, and tries the host's computer if nothing arrives for a while.</summary>
+        public void Answer(IDictionary message)
+        {
+            Interlocked.Exchange(ref answered, Stopwatch.GetTimestamp());
+            Send(message);
         }
 
         /// <summary>Decodes what has arrived, without waiting.</summary>
@@ -2696,6 +2775,10 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             {
                 disposed = true;
                 Monitor.PulseAll(received);
+            }
+            lock (watched)
+            {
+                Monitor.PulseAll(watched);
             }
             bytes?.Stop();
             try
@@ -4606,7 +4689,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             if (question.Call != null)
             {
-                connection.Send(AnswerOf(question.Ask.Id, question.Call));
+                connection.Answer(AnswerOf(question.Ask.Id, question.Call));
                 connection.Conversation.State = State.Match;
                 open = false;
                 question.Match.Moves += !question.Answered && question.Call.Error == null && !question.Call.Resigns ? 1 : 0;
@@ -4643,7 +4726,7 @@ exit codes: 0 the contest is over, 1 refused, 2 wrong usage, 130 stopped by Ctrl
             }
             else if (done.AskedOn == connection && goodbye == null)
             {
-                connection.Send(AnswerOf(done.Ask.Id, done.Call)); // a late answer shows the server that the bot is alive
+                connection.Answer(AnswerOf(done.Ask.Id, done.Call)); // a late answer shows the server that the bot is alive
                 console.Warn(late + "; the turn was already over, so the answer changes nothing");
             }
         }

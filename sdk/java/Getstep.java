@@ -84,6 +84,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import javax.crypto.Mac;
@@ -2124,6 +2125,7 @@ public final class Getstep {
     /** One TCP connection to the server. Only one thread uses it. */
     static final class Connection implements Closeable {
         private static final int CONNECT_MS = 5000; // for each address of the host's name
+        private static final int SILENCE_MS = 8000; // after an answer, before the host's computer is tried
         private static final int SEND_MS = 5000; // an answer has some hundred bytes, which fit into every network buffer
         private static final int RECEIVE_BYTES = 65536;
         private static final int MOST_RECEIVES = 16; // at once, so that a flood does not keep the bot from answering
@@ -2138,12 +2140,56 @@ public final class Getstep {
         final Conversation conversation = new Conversation();
         /** Why nothing more will arrive: a ConnectionFailed. Thrown when all messages have been taken out. */
         private ConnectionFailed failure;
+        private final Thread watch = new Thread(this::watchHost, "getstep host watch");
+        private final AtomicLong answered = new AtomicLong(); // the time of the last answer; 0 if something has arrived since
+        private volatile boolean gone; // the host's computer
 
         private Connection(SocketChannel channel, Tls tls, Selector selector) throws IOException {
             this.channel = channel;
             this.tls = tls;
             this.selector = selector;
             this.key = channel.register(selector, SelectionKey.OP_READ);
+            watch.setDaemon(true);
+            watch.start();
+        }
+
+        /**
+         * Ends the connection if nothing arrives for a while after an answer, and the host's computer does not answer. An
+         * answer that is not acknowledged is repeated for 15 minutes by Linux, without a keep-alive, and Java has no option
+         * for that.
+         */
+        private void watchHost() {
+            try {
+                while (channel.isOpen()) {
+                    long since = answered.get();
+                    long left = since == 0 ? SILENCE_MS : SILENCE_MS - (System.nanoTime() - since) / 1_000_000;
+                    if (left > 0) {
+                        Thread.sleep(left);
+                    } else if (hostAnswers() || hostAnswers()) {
+                        answered.compareAndSet(since, 0);
+                    } else if (answered.get() == since) {
+                        gone = true;
+                        closeQuietly(channel);
+                        selector.wakeup();
+                    }
+                }
+            } catch (InterruptedException closed) {
+                // nothing is to be watched any more
+            }
+        }
+
+        private boolean hostAnswers() throws InterruptedException {
+            long until = System.nanoTime() + CONNECT_MS * 1_000_000L;
+            try (Socket probe = new Socket()) {
+                probe.connect(channel.getRemoteAddress(), CONNECT_MS);
+                return true;
+            } catch (IOException | RuntimeException error) {
+                if (String.valueOf(error.getMessage()).contains("refused")) {
+                    return true; // by the computer
+                }
+                Thread.sleep(Math.max(0, (until - System.nanoTime()) / 1_000_000));
+                return false;
+            }
         }
 
         /** Returns the peer's address and port as in {@code join}: without the zone, which only this computer knows. */
@@ -2260,9 +2306,19 @@ public final class Getstep {
             } catch (NotSendable error) { // moves were checked before
                 throw new IllegalStateException(error);
             } catch (IOException error) {
-                failure = new ConnectionFailed(explain(error, null));
+                failure = lost(error);
                 throw failure;
             }
+        }
+
+        /** Sends an answer, and tries the host's computer if nothing arrives for a while. */
+        void answer(Map<String, Object> message) throws ConnectionFailed {
+            answered.set(System.nanoTime() | 1);
+            send(message);
+        }
+
+        private ConnectionFailed lost(IOException error) {
+            return new ConnectionFailed(gone ? "the host's computer does not answer" : explain(error, null));
         }
 
         static void write(SocketChannel channel, ByteBuffer frame) throws IOException {
@@ -2291,6 +2347,7 @@ public final class Getstep {
                         return;
                     }
                     if (length > 0) {
+                        answered.set(0);
                         conversation.feed(bytes, length);
                         decode();
                     } else {
@@ -2298,7 +2355,7 @@ public final class Getstep {
                         failure = inside != null ? broken(inside) : new ConnectionFailed("the server closed the connection");
                     }
                 } catch (IOException error) {
-                    failure = new ConnectionFailed(explain(error, null));
+                    failure = lost(error);
                 } catch (ProtocolError error) {
                     failure = broken(error);
                 }
@@ -2340,6 +2397,7 @@ public final class Getstep {
 
         @Override
         public void close() {
+            watch.interrupt();
             key.cancel();
             closeQuietly(channel);
         }
@@ -4209,7 +4267,7 @@ public final class Getstep {
                 return;
             }
             if (question.call != null) {
-                connection.send(answerOf(question.ask.id, question.call));
+                connection.answer(answerOf(question.ask.id, question.call));
                 connection.conversation.state = State.MATCH;
                 open = false;
                 if (!question.answered && question.call.error == null && !question.call.resigns) {
@@ -4240,7 +4298,7 @@ public final class Getstep {
                 console.warn(late + "; the match was already over, so the answer was not sent");
             } else if (done.askedOn == connection && goodbye == null) {
                 try { // a late answer shows the server that the bot is alive
-                    connection.send(answerOf(done.ask.id, done.call));
+                    connection.answer(answerOf(done.ask.id, done.call));
                     console.warn(late + "; the turn was already over, so the answer changes nothing");
                 } catch (ConnectionFailed error) {
                     // the next receive reports it

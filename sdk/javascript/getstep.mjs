@@ -63,6 +63,8 @@ const COLORS = ["black", "white", "blue", "orange", "red", "green", "yellow", "p
 
 const CONNECT_MS = 5000; // for each address of the host's name
 const KEEP_ALIVE_MS = 5000; // before the first probe; the 10 of Node.js then take 10 s
+const SILENCE_MS = 8000; // after an answer, before the host's computer is tried
+const HOST_TRIES = 2; // of CONNECT_MS each
 const HELLO_MS = 5000; // from the open connection to `hello`
 const WELCOME_MS = 10_000; // a wrong login is answered after up to 8 s
 const FIRST_PAUSE_MS = 200;
@@ -1188,6 +1190,8 @@ function tlsText(error) {
 
 /** A socket to the server, and the client's side of the conversation. `arrived` is called after messages have come. */
 class Connection {
+  #silence = null; // the timer of the last answer, until something arrives
+
   constructor(socket) {
     this.socket = socket;
     this.conversation = new Conversation();
@@ -1251,7 +1255,37 @@ class Connection {
     if (this.socket.writableLength > MAX_UNSENT) this.#fail(new ConnectionFailed("the server does not read"));
   }
 
+  /**
+   * Try the host's computer if nothing arrives for a while. An answer that is not acknowledged is repeated for 15 minutes by
+   * Linux, without a keep-alive, and Node.js has no option for that.
+   */
+  watchHost() {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#tryHost(HOST_TRIES), SILENCE_MS);
+  }
+
+  #tryHost(tries) {
+    const silence = this.#silence;
+    const probe = net.connect({ host: this.socket.remoteAddress, port: this.socket.remotePort });
+    const settle = (answers) => {
+      clearTimeout(timer);
+      probe.removeAllListeners("connect").destroy();
+      if (answers || silence !== this.#silence || !this.isOpen) return;
+      if (tries > 1) this.#tryHost(tries - 1);
+      else this.#fail(new ConnectionFailed("the host's computer does not answer"));
+    };
+    const timer = setTimeout(() => settle(false), CONNECT_MS);
+    probe.once("connect", () => settle(true));
+    probe.on("error", (error) => error.code === "ECONNREFUSED" && settle(true)); // the computer answers
+  }
+
+  #hear() {
+    clearTimeout(this.#silence);
+    this.#silence = null;
+  }
+
   close() {
+    this.#hear();
     this.arrived = () => {};
     this.socket.destroy();
   }
@@ -1276,6 +1310,7 @@ class Connection {
   }
 
   #receive(data) {
+    this.#hear();
     if (this.failure) return;
     try {
       this.conversation.feed(data);
@@ -1291,6 +1326,7 @@ class Connection {
   }
 
   #fail(error) {
+    this.#hear();
     this.failure ??= error;
     this.socket.destroy();
     setImmediate(() => this.arrived());
@@ -2236,6 +2272,7 @@ class Client {
     if (connected && (isOpen || (this.#match === match && conversation.mayAnswerLate(ask.id)))) {
       const frame = result.frame ?? result.raised ?? encodeFrame({ type: "raised", id: ask.id, error: result.error });
       this.#connection.send(frame);
+      this.#connection.watchHost();
       conversation.answered(ask.id);
       if (isOpen) {
         question.answered = true;
