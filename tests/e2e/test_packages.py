@@ -6,12 +6,16 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import zipfile
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from email.parser import HeaderParser
 from importlib import metadata
@@ -25,14 +29,19 @@ from getstep.languages import LANGUAGES, PACKED
 from getstep_server.config.contest import init_contest, load_contest
 from getstep_server.config.contestants_package import write_contestants_package
 from getstep_server.storage.contest_state import results_of
+from getstep_server.storage.journal import read, segments
 from getstep_server.web.downloads import DOCUMENTS
 from release import dist
+from tests.support.contests import make_contest as new_contest
+from tests.support.interrupted_contest import wait_until
+from tests.support.ledger import on_record
 from tests.support.patience import INSTALL_SECONDS
 from tests.support.plugins import OTHELLO
+from tests.support.processes import free_port
 
 if TYPE_CHECKING:
     from tests.support.contests import MakeContest
-    from tests.support.processes import Programs
+    from tests.support.processes import Program, Programs, Server
 
 ROOT = Path(__file__).parents[2]
 VERSION = getstep.__version__
@@ -112,6 +121,10 @@ def distributions(release: Path) -> dict[str, Built]:
         name: Built(name, release / f"{name}-{VERSION}.tar.gz", release / f"{name}-{VERSION}-py3-none-any.whl")
         for name in PROJECTS
     }
+
+
+def wheels_of(distributions: dict[str, Built]) -> list[Path]:
+    return [built.wheel for built in distributions.values()]
 
 
 def sources(name: str) -> list[tuple[Path, Path]]:
@@ -410,11 +423,11 @@ def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
     assert [(result.reason, result.faults) for result in played] == [("finished", (0, 0))] * 2
 
 
-def make_host(folder: Path, distributions: dict[str, Built]) -> Environment:
-    """Return a host's machine: all of ours, and the dependencies of the environment of the tests."""
+def make_host(folder: Path, wheels: Iterable[Path]) -> Environment:
+    """Return a host's machine: wheels of ours, and the dependencies of the environment of the tests."""
     host = make_environment(folder)
-    for built in distributions.values():
-        host.install(built.wheel)
+    for wheel in wheels:
+        host.install(wheel)
     # What the server asks for comes from here. A path in a .pth file does not bring in the .pth files found there,
     # so the packages under test do not.
     (host.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -423,7 +436,7 @@ def make_host(folder: Path, distributions: dict[str, Built]) -> Environment:
 
 @pytest.mark.long
 def test_the_hosts_wheel_runs_the_demo_and_reports_on_it(distributions: dict[str, Built], tmp_path: Path) -> None:
-    host = make_host(tmp_path / "host", distributions)
+    host = make_host(tmp_path / "host", wheels_of(distributions))
     where = run(host.python, "-I", "-c", "import getstep_server as s, getstep as g; print(s.__file__, g.__file__)")
     assert [Path(path).is_relative_to(host.folder) for path in where.split()] == [True, True]
     server, kept = host.scripts / "getstep-server", tmp_path / "kept"
@@ -465,7 +478,7 @@ def test_a_hosts_machine_is_small_and_shows_ratings_at_once(
 def test_a_game_of_another_package_is_played_beside_untouched_ones(
     distributions: dict[str, Built], tmp_path: Path
 ) -> None:
-    host = make_host(tmp_path / "host", distributions)
+    host = make_host(tmp_path / "host", wheels_of(distributions))
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path / "dist", OTHELLO)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     host.install(wheel)
@@ -476,3 +489,116 @@ def test_a_game_of_another_package_is_played_beside_untouched_ones(
     output = run(server, "demo", "--game", "othello", "--teams", "2", "--plain", "--keep", "kept", cwd=tmp_path)
     assert "[2/2]" in output
     assert "Everything fits" in run(server, "verify", tmp_path / "kept" / "demo")
+
+
+# --- upgraded -----------------------------------------------------------------------------------------------------
+
+OLD = "6a6cbc9603a42b9ef030037833c83fb0fbe5d1fb"
+"""The revision of this repository that wrote the contests in tests/old_contests/0.1.0."""
+
+OLD_VERSION = "0.1.0.dev0"
+"""The version that it gets here: it has the number of the release that it became."""
+
+OLD_PROJECTS = ("engines", "bots", "sdk", ".")
+
+BOT = """\
+import time
+from pathlib import Path
+from moves import move
+
+def get_step(board, is_black, turn):
+    while turn.match > 2 and turn.move_number > 8 and not Path("go-on").exists():
+        time.sleep(0.01)
+    return move(turn.game, turn.match, board, is_black)
+"""
+"""It chooses by the match and the board, and waits in the middle of all matches but the first two."""
+
+
+def old_wheels(folder: Path) -> list[Path]:
+    """Build the old version from the history of the repository; skip the test in an archive without it."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("the source archive has no history of the repository")
+    source, out = folder / "source", folder / "wheels"
+    source.mkdir(parents=True)
+    archive = subprocess.run(["git", "-C", ROOT, "archive", OLD], stdout=subprocess.PIPE, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        packed.extractall(source, filter="data")
+    versions = [source / project / "pyproject.toml" for project in OLD_PROJECTS]
+    for path in (*versions, source / "sdk/getstep/_version.py", source / "server/getstep_server/__init__.py"):
+        path.write_text(path.read_text("utf-8").replace("0.1.0", OLD_VERSION), "utf-8")
+    for project in OLD_PROJECTS:
+        run(sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", out, source / project)
+    return sorted(out.glob("*.whl"))
+
+
+def held_matches(contest: Path) -> int:
+    """Return how many matches wait in their middle; the first two are over."""
+    lines = [line for path in segments(contest / "running") for line in read(path).lines]
+    turns = Counter(line.tag for line in lines if "player" in line.entry and line.tag not in (b"1-1", b"2-1"))
+    return sum(number >= 8 for number in turns.values())
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """Return the files of a contest but its lock, which names the process that has it."""
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "run.lock"}
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
+def test_a_host_upgrades_in_the_middle_of_matches(
+    distributions: dict[str, Built], programs: Programs, tmp_path: Path
+) -> None:
+    """The results are those of a contest that the new version has played alone; bots keep the old SDK."""
+    teams, bot = 4, tmp_path / "bots" / "bot.py"
+    bot.parent.mkdir()
+    bot.write_text(BOT, "utf-8")
+    shutil.copy(ROOT / "tests" / "old_contests" / "moves.py", bot.parent)
+    wheels = old_wheels(tmp_path / "old")
+    old, host = (make_host(tmp_path / name, wheels) for name in ("old-machine", "host"))
+
+    def contest(name: str) -> Path:
+        event = {"game": "pseudo_tonga", "options": {"size": 6}}
+        server = {"port": free_port()}
+        return new_contest(tmp_path / name, teams, on_disk=True, patient=True, event=event, server=server).folder
+
+    def bots(server: Server) -> list[Program]:
+        own = (str(old.python), "-I", "-u")
+        return [programs.play(server, bot, team, python=own) for team in range(1, teams + 1)]
+
+    disturbed = contest("disturbed")
+    server = programs.serve(disturbed, python=host.python)
+    playing = bots(server)
+    server.expect(r"^\[2/12\] ")
+    wait_until(lambda: held_matches(disturbed) == 2)
+    server.signal(signal.SIGKILL)
+    assert server.wait() == -signal.SIGKILL
+    before = on_record(disturbed)
+
+    for wheel in wheels_of(distributions):
+        host.install(wheel)
+    (bot.parent / "go-on").touch()
+    upgraded = programs.serve(disturbed, python=host.python)
+    assert upgraded.wait() == 0
+    assert [program.wait() for program in playing] == [0] * teams
+    assert len(re.findall(r"resumes after turn \d+", upgraded.output)) == 2
+    after = on_record(disturbed, head=before.head)
+    assert [game["software"] for game in after.games] == [
+        *[f"getstep-server {OLD_VERSION}"] * 4,  # two of them were resumed
+        *[f"getstep-server {VERSION}"] * 8,
+    ]
+    assert "Everything fits" in run(host.scripts / "getstep-server", "verify", disturbed)
+
+    undisturbed = contest("undisturbed")
+    server = programs.serve(undisturbed, python=host.python)
+    playing = bots(server)
+    assert server.wait() == 0
+    assert [program.wait() for program in playing] == [0] * teams
+    assert on_record(undisturbed).played == after.played
+
+    # the way back: the old version does not know that teams may join while a contest runs
+    run(host.scripts / "getstep-server", "teams", "add", disturbed, "Late", "--yes")
+    kept = contents(disturbed)
+    refused = programs.serve(disturbed, python=old.python)
+    assert refused.wait() == 1
+    assert "decision is 'join', expected one of: " in refused.output
+    assert contents(disturbed) == kept
