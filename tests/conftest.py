@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -49,6 +51,21 @@ def pytest_configure(config: pytest.Config) -> None:
         builds = TemporaryDirectory(prefix="getstep-builds-")
         os.environ[BUILDS] = builds.name
         config.add_cleanup(builds.cleanup)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from all that is collected: it would walk through thousands of tests again and again.
+
+    Without this it takes a tenth of the processor time of the quick tests.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
