@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Keep the garbage collector from all that is collected: it would walk through thousands of tests again and again.
+    """Keep the garbage collector from the collected tests: it would walk through thousands of them again and again.
 
     Without this it takes a tenth of the processor time of the quick tests.
     """

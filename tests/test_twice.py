@@ -69,6 +69,7 @@ def test_a_test_that_fails_on_a_busy_machine_does_not_fail_the_run(tmp_path: Pat
     assert listed(out, "failed twice") == []
 
 
+@pytest.mark.long
 def test_a_test_that_fails_twice_fails_the_run_and_both_are_shown(tmp_path: Path) -> None:
     code, out = ran(tmp_path, GOOD + ONCE + TWICE)
     assert code == 1
@@ -83,6 +84,7 @@ def test_the_tests_of_all_parts_are_run_again_at_the_end(tmp_path: Path) -> None
     assert listed(out, "failed once, and passed alone") == ["test_toy.py::test_once"]
 
 
+@pytest.mark.long
 def test_all_is_well(tmp_path: Path) -> None:
     code, out = ran(tmp_path, GOOD)
     assert (code, "===" in out.splitlines()[-1]) == (0, True)

@@ -16,6 +16,7 @@ from getstep_bots import hesitant, mcts, random_bot
 from getstep_engines import GAMES, State
 from getstep_server.bot_runner.sample_bots import sample_bots
 from tests.support.patience import PATIENCE_SECONDS
+from tests.support.quick import quick
 
 BOTS = sorted(sample_bots())
 SHORT_LINES = 40
@@ -46,7 +47,7 @@ def test_it_plays_whole_games_against_a_random_bot(name: str, game: str) -> None
         assert play(game, first, second).outcome is not None
 
 
-@pytest.mark.parametrize("size", [6, 16])
+@pytest.mark.parametrize("size", quick([6, 16], [6]))
 def test_the_bots_of_all_games_play_on_every_size_of_board(size: int) -> None:
     for name in BOTS:
         if "pseudo_tonga" in games_of(name) and not name.startswith("house"):

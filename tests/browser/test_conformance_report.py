@@ -9,7 +9,6 @@ import pytest
 from getstep_conformance.client import Outcome, Verdict
 from getstep_conformance.client.report import as_html
 from tests.support.browser import SCREENS, Visitor, barriers, expect_text, no_sideways_scrolling
-from tests.support.quick import quick
 
 LINE = "  0.191  C  join (version 1, team 7, mac '" + "87dba753b0453a4d" * 8 + "')"
 OUTCOMES = [
@@ -20,7 +19,8 @@ OUTCOMES = [
 ]
 
 
-@pytest.mark.parametrize("screen", quick(SCREENS, ["dark-phone"]))
+@pytest.mark.long
+@pytest.mark.parametrize("screen", SCREENS)
 def test_it_can_be_read(visitor: Visitor, tmp_path: Path, screen: str) -> None:
     size, scheme = SCREENS[screen]
     (tmp_path / "report.html").write_text(as_html(["./client", "<arg>"], OUTCOMES, 12.3), encoding="utf-8")

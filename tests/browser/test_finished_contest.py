@@ -91,6 +91,7 @@ def test_the_wall_needs_no_scrolling(url: str, visitor: Visitor) -> None:
     assert barriers(page) == []
 
 
+@pytest.mark.long
 def test_a_replay_steps_through_a_match(url: str, visitor: Visitor) -> None:
     page = visitor.open(f"{url}/match/3#move=2")
     expect_text(page, ".rp-count", r"2 / \d+")

@@ -134,6 +134,7 @@ def test_it_goes_on_after_a_restart_and_ends_the_freeze(host: Host, visitor: Vis
     assert page.locator(".freeze:visible").count() == 0
 
 
+@pytest.mark.long
 def test_an_old_key_steers_nothing(host: Host, visitor: Visitor) -> None:
     visitor.tolerated = ("error: Failed to load resource: the server responded with a status of 403",)
     page = visitor.open(f"{host.url}/reveal#key={'x' * 32}", LAPTOP)

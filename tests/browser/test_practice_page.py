@@ -71,6 +71,7 @@ def test_two_games_are_played_and_the_board_stays(practice: list[Practice], visi
     assert said.startswith({"won": "You lost", "lost": "You won", "drawn": "A draw"}[results.matches[1].result])
 
 
+@pytest.mark.long
 def test_leave_ends_practice(practice: list[Practice], visitor: Visitor) -> None:
     size, scheme = SCREENS["dark-phone"]
     practice.append(one := Practice("hop", 1))

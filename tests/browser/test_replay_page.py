@@ -114,7 +114,7 @@ BOARDS = """move => new Promise(done => {
 })"""
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+@pytest.mark.parametrize("motion", quick(["no-preference", "reduce"], ["no-preference"]))
 def test_the_steps_of_a_chain_are_shown_unless_motion_is_unwanted(
     tmp_path: Path, visitor: Visitor, motion: str
 ) -> None:
@@ -128,7 +128,7 @@ def test_the_steps_of_a_chain_are_shown_unless_motion_is_unwanted(
     assert boards == (1 if motion == "reduce" else hops_made)
 
 
-@pytest.mark.parametrize("seen", quick([*(f"{name}-light" for name in GAMES), "hop-dark"], ["linkage-light"]))
+@pytest.mark.parametrize("seen", quick([*(f"{name}-light" for name in GAMES), "hop-dark"], []))
 def test_every_game_on_a_phone_and_for_everybody(tmp_path: Path, visitor: Visitor, seen: str) -> None:
     name, _, scheme = seen.partition("-")
     replay = replace(noted(played_replay(name, 3)[0]), names=(LONG, "B"), title="match 7", reason=LONG)
@@ -177,6 +177,7 @@ def test_the_policy_stops_foreign_scripts(tmp_path: Path, visitor: Visitor) -> N
     assert any("Content Security Policy" in text for text in visitor.complaints)
 
 
+@pytest.mark.long
 def test_without_rules_and_without_turns(tmp_path: Path, visitor: Visitor) -> None:
     gone = Replay(None, "othello", ("Ada", "Blaise"), [ReplayTurn(0, move=[3, 4])], TimeControl("move", 5.0))
     empty = Replay(GAMES["hop"], "hop", ("Ada", "Blaise"), [], GAMES["hop"].time_control, result="Ada wins")
@@ -190,6 +191,7 @@ def test_without_rules_and_without_turns(tmp_path: Path, visitor: Visitor) -> No
     page.get_by_label("Play (Space)").wait_for()
 
 
+@pytest.mark.long
 def test_paper_has_the_final_board_and_all_moves(tmp_path: Path, visitor: Visitor) -> None:
     replay = hops()
     page = visitor.open(f"{written(tmp_path, replay)}#move=3")
@@ -205,6 +207,7 @@ def test_paper_has_the_final_board_and_all_moves(tmp_path: Path, visitor: Visito
     at(page, 3, last)
 
 
+@pytest.mark.long
 def test_pages_that_share_a_script_work_from_a_disk(tmp_path: Path, visitor: Visitor) -> None:
     (tmp_path / SCRIPT_FILE).write_text(script(), "utf-8")
     (tmp_path / STYLE_FILE).write_text(style(), "utf-8")

@@ -12,7 +12,6 @@ from getstep.wire import MAX_NAME
 from getstep_server.limits import MAX_SEATS
 from getstep_server.reports.slips import PAPERS, as_html
 from tests.support.contests import make_contest
-from tests.support.quick import quick
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,7 +48,8 @@ def paper_of(width: float, height: float) -> str:
     return next(near, f"{width} x {height}")
 
 
-@pytest.mark.parametrize("paper", quick(PAPERS, ["a4"]))
+@pytest.mark.long
+@pytest.mark.parametrize("paper", PAPERS)
 def test_one_page_for_each_team(chromium: Browser, paper: str) -> None:
     page = chromium.new_page()
     try:

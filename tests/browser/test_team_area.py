@@ -36,6 +36,7 @@ def log_in(page: Any, token: str = TOKEN) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+@pytest.mark.long
 def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> None:
     visitor.tolerated = (REFUSED,)
     page = visitor.open(f"{url}/own")

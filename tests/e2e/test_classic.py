@@ -162,6 +162,7 @@ def test_an_answer_in_three_sends_costs_no_thinking_time(programs: Programs, mak
             assert settled[len(settled) // 10] < 40, "a delayed acknowledgement takes 40 ms, in each turn"
 
 
+@pytest.mark.long
 def test_classic_clients_reconnect_to_a_restarted_server(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest([CLASSIC, CLASSIC], server={"classic_port": 0})
     server = programs.serve(folder)

@@ -38,6 +38,7 @@ def decided(folder: Path) -> list[str]:
         return [fields["decision"] for fields in store.record_headers() if fields["type"] == "decision"]
 
 
+@pytest.mark.long
 def test_a_contest_is_corrected_while_it_runs(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest(4, event={"game": "linkage"}, server={"port": free_port()})
     hosted = Hosted(programs, folder, 4)

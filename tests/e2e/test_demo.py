@@ -20,6 +20,7 @@ from getstep_server.errors import ContestStopped
 from getstep_server.events import Bus
 from getstep_server.storage.contest_state import results_of, tournament_of
 from tests.support.processes import bots_of, no_bots_on
+from tests.support.quick import quick
 from tests.support.terminal import OnTerminal
 
 if TYPE_CHECKING:
@@ -39,14 +40,14 @@ def start(programs: Programs, temporary: Path, *arguments: str) -> tuple[Program
 
 
 def test_the_demo(programs: Programs, tmp_path: Path) -> None:
-    program, port = start(programs, tmp_path / "tmp")
-    assert len(bots_of(port)) == 6
+    program, port = start(programs, tmp_path / "tmp", "--teams", "4")
+    assert len(bots_of(port)) == 4
     assert program.wait() == 0
-    assert "getstep demo: Hop (NCTU Introduction to AI 2019): 6 teams\n  Hop, round robin, " in program.output
-    assert [int(n) for n in re.findall(r"^\[(\d+)/30\] ", program.output, re.MULTILINE)] == list(range(1, 31))
+    assert "getstep demo: Hop (NCTU Introduction to AI 2019): 4 teams\n  Hop, round robin, " in program.output
+    assert [int(n) for n in re.findall(r"^\[(\d+)/12\] ", program.output, re.MULTILINE)] == list(range(1, 13))
     *table, order = re.split(TABLE, program.output, flags=re.MULTILINE)[1].splitlines()
-    assert (len(table), order.partition(":")[0]) == (6, "Order")
-    assert {line.rpartition(")")[2].split()[0] for line in table} == {"10"}
+    assert (len(table), order.partition(":")[0]) == (4, "Order")
+    assert {line.rpartition(")")[2].split()[0] for line in table} == {"6"}
     assert "(greedy)" in table[0]
     assert "(random)" in table[-1]  # a bot that looks one move ahead beats chance
     assert no_bots_on(port)
@@ -74,9 +75,11 @@ def test_the_demo_of_all_games_is_one_contest(programs: Programs, tmp_path: Path
     assert no_bots_on(port)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", quick([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], [signal.SIGHUP]), ids=lambda number: number.name
+)
 def test_a_demo_that_is_stopped_leaves_nothing(programs: Programs, tmp_path: Path, number: signal.Signals) -> None:
-    program, port = start(programs, tmp_path / "tmp", "--teams", "4", "--game", "longest_path")
+    program, port = start(programs, tmp_path / "tmp", "--teams", "2", "--game", "longest_path")
     program.signal(number)
     assert program.wait() == 130
     assert no_bots_on(port)
@@ -119,6 +122,7 @@ def test_each_bot_hesitates_more_than_the_one_before(tmp_path: Path, teams: int)
 # --- on a terminal -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_demo_on_a_terminal() -> None:
     with OnTerminal([*DEMO, "--teams", "3"]) as terminal:
         terminal.expect(r"^Listening on 127\.0\.0\.1")

@@ -94,6 +94,7 @@ def test_it_is_played_shown_reported_and_verified(machine: Machine) -> None:
         assert "it is in the package getstep-othello: python -m pip install getstep-othello" in said
 
 
+@pytest.mark.long
 def test_the_live_page_shows_it(machine: Machine, programs: Programs, tmp_path: Path) -> None:
     machine.run("getstep_server", "demo", "--game", "othello", "--teams", "2", "--plain", "--keep", "kept")
     path = os.pathsep.join(map(str, (tmp_path / "site", OTHELLO)))

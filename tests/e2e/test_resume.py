@@ -46,6 +46,7 @@ def test_a_match_that_was_stopped_is_resumed(
     assert resumed == {match: [turns] for match, turns in played.items()}
 
 
+@pytest.mark.long
 def test_matches_that_are_played_go_on_from_a_backup(
     programs: Programs, make_contest: MakeContest, tmp_path: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_matches_that_are_played_go_on_from_a_backup(
     assert hosted.complaints() == []
 
 
+@pytest.mark.long
 def test_a_torn_last_line_is_cut_off_and_reported(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest(2, event={"game": "longest_path"}, server={"port": free_port()})
     hosted = Hosted(programs, folder, 2)
@@ -84,6 +86,7 @@ def test_a_torn_last_line_is_cut_off_and_reported(programs: Programs, make_conte
     assert hosted.complaints() == []
 
 
+@pytest.mark.long
 def test_a_damaged_journal_stops_the_start_and_nothing_is_touched(
     programs: Programs, make_contest: MakeContest
 ) -> None:
@@ -155,6 +158,7 @@ def test_time_that_was_used_stays_used(programs: Programs, make_contest: MakeCon
 # --- one at a time, and the last word -----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_second_run_names_the_server_that_holds_the_contest_and_changes_nothing(
     programs: Programs, make_contest: MakeContest
 ) -> None:
@@ -172,6 +176,7 @@ def test_a_second_run_names_the_server_that_holds_the_contest_and_changes_nothin
     assert hosted.complaints() == []
 
 
+@pytest.mark.long
 def test_a_bot_that_was_disconnected_at_the_end_gets_its_goodbye(
     programs: Programs, make_contest: MakeContest
 ) -> None:

@@ -147,6 +147,7 @@ def play_on(programs: Programs, terminal: OnTerminal, team: int, bot: Path = BOT
     return programs.start(sys.executable, "-m", "getstep", "play", str(bot), *login)
 
 
+@pytest.mark.long
 def test_enter_starts_it(programs: Programs, make_contest: MakeContest) -> None:
     folder = make_contest(3, start={"absent_seconds": 0.5})
     with run_on_terminal(folder) as terminal:

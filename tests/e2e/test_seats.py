@@ -10,6 +10,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pytest
 import trio
 
 from getstep.wire import GetStep, Start, Step, Welcome
@@ -71,6 +72,7 @@ async def play_on(player: Player, start: Start) -> None:
     await player.close()
 
 
+@pytest.mark.long
 def test_three_bots_of_a_team_play_at_once_and_one_returns_to_its_match(
     programs: Programs, make_contest: MakeContest
 ) -> None:
