@@ -34,7 +34,10 @@ ALL_SECONDS = 900.0
 """For all the tests that hold a limit, one after another."""
 
 PATIENCE_SECONDS = 30.0
-"""The patience of the tests, which often show that a limit is gone by waiting in vain."""
+"""The patience of the tests while all limits are in place."""
+
+IN_VAIN_SECONDS = 10.0
+"""Their patience without a limit, which many of them show by waiting in vain."""
 
 _HOME = ("sdk", "server", "engines", "bots", "conformance", "training")
 _WIRE = "tests/sdk/test_wire_limits.py::"
@@ -344,13 +347,19 @@ NO_LIMITS = {"VERSION", "HEADER_BYTES", "NONCE_DIGITS", "MAC_DIGITS", "NOTE_KEYS
 
 
 _STARTER = """\
-import json, os, signal, sys, time
+import gc, json, os, signal, sys, time
 import hypothesis, msgpack, msgspec, pytest, rich.console, trio
+# The rest serves the pages, the tables and pytest itself; each of 200 runs would import it again, for 0.1 s.
+import execnet, h11, jinja2, numpy, pdb, pytest_timeout, pytest_trio.plugin, rich.progress, rjsmin, tomlkit
+import xdist.plugin, xml.etree.ElementTree
+gc.collect()
+gc.freeze()
 for line in sys.stdin:
-    words, seconds, output = json.loads(line)
+    words, seconds, patience, output = json.loads(line)
     child = os.fork()
     if child == 0:
         os.setsid()
+        os.environ["GETSTEP_PATIENCE_SECONDS"] = str(patience)
         with open(output, "wb") as file, open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)
             os.dup2(file.fileno(), 1)
@@ -379,13 +388,12 @@ class Scratch:
         self._output = folder / "output.txt"
         shutil.copytree(ROOT, self._root, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
         paths = [str(self._root), *(str(self._root / name) for name in _HOME)]
-        patience = {"GETSTEP_PATIENCE_SECONDS": str(PATIENCE_SECONDS)}
         # pytest has told the processes of this run the name of their test.
         outside = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         self._starter = subprocess.Popen(
             [sys.executable, "-c", _STARTER],
             cwd=self._root,
-            env={**outside, "PYTHONPATH": os.pathsep.join(paths), **patience},
+            env={**outside, "PYTHONPATH": os.pathsep.join(paths)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -403,14 +411,21 @@ class Scratch:
         removed = re.sub(rf"^{name} = .*$", f"{name} = {value}", text, flags=re.MULTILINE)
         _write(path, removed)
         try:
-            return self.failing(tests)
+            return self.failing(tests, patience=IN_VAIN_SECONDS)
         except TimeoutError:
             return None
         finally:
             _write(path, text)
 
-    def failing(self, tests: Iterable[str], seconds: float = SECONDS) -> str | None:
+    def failing(
+        self, tests: Iterable[str], seconds: float = SECONDS, patience: float = PATIENCE_SECONDS
+    ) -> str | None:
         """Return the first of ``tests`` that fails, or None if all pass.
+
+        Args:
+            tests: their ids.
+            seconds: for all of them.
+            patience: of each of their waits, in seconds.
 
         Raises:
             RuntimeError: pytest could not run them.
@@ -418,7 +433,7 @@ class Scratch:
         """
         options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider", "-m", "long or not long"]
         # Without `plain` pytest would complain of modules that it cannot rewrite because they are imported.
-        code = self._run([*options, "--assert=plain", *tests], seconds)
+        code = self._run([*options, "--assert=plain", *tests], seconds, patience)
         if code == "0":
             return None
         output = self._output.read_text(encoding="utf-8", errors="replace")
@@ -427,11 +442,11 @@ class Scratch:
             raise RuntimeError(f"pytest ended with {code}:\n{output}")
         return found[1]
 
-    def _run(self, words: list[str], seconds: float) -> str:
+    def _run(self, words: list[str], seconds: float, patience: float) -> str:
         """Return the exit code of pytest."""
         assert self._starter.stdin is not None
         assert self._starter.stdout is not None
-        self._starter.stdin.write(json.dumps([words, seconds, str(self._output)]) + "\n")
+        self._starter.stdin.write(json.dumps([words, seconds, patience, str(self._output)]) + "\n")
         self._starter.stdin.flush()
         code = self._starter.stdout.readline().strip()
         if code == "late":
