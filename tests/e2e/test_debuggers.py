@@ -115,11 +115,12 @@ def test_jdb(programs: Programs, tmp_path: Path) -> None:
     bot = practice.start(("127.0.0.1:5005", f"127.0.0.1:{port}"))
     bot.expect("Listening for transport dt_socket")
     with OnTerminal(["jdb", "-attach", f"127.0.0.1:{port}"], cwd=tmp_path) as jdb:
-        jdb.expect(r"VM Started")
+        # Before its prompt jdb is still at the event: "cont" would take the thread away from under it.
+        jdb.expect(r"VM Started(?s:.*)main\[1\]")
         jdb.type("stop in MyBot.getStep\n")
         jdb.expect(r"Deferring breakpoint")
         jdb.type("cont\n")
-        jdb.expect(r"Breakpoint hit.*MyBot\.getStep")
+        jdb.expect(r"Breakpoint hit.*MyBot\.getStep(?s:.*)\[1\]")
         time.sleep(STOPPED_SECONDS)
         jdb.type("clear MyBot.getStep\n")
         jdb.expect("Removed")
