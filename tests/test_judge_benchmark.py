@@ -10,7 +10,7 @@ import pytest
 from benchmarks import _contender, judge
 from tests.support.languages import need
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")]
 
 
 def test_the_recorded_times_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from getstep_server.tournament.ratings import REPLICATES, UNSURE, rate, ratings_
 from getstep_server.tournament.tournament import Tournament
 from tests.support.command import Command
 from tests.support.contests import make_contest
+from tests.support.quick import quick
 from tests.support.tables import NAMES, shown, widest
 from tests.support.tournament_host import Host
 
@@ -130,7 +131,7 @@ def test_before_the_first_match_there_are_no_ratings(tmp_path: Path) -> None:
     assert lines[3:] == ["There are no ratings before the first match with a turn."]
 
 
-@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("names", quick(NAMES, ["wide"]))
 def test_40_teams_fit_80_columns(tmp_path: Path, names: str) -> None:
     tournament, event = played(tmp_path, NAMES[names])
     lines = shown(ratings_table(tournament, event))

@@ -372,6 +372,7 @@ def test_many_teams_have_no_crosstable_and_their_plot_shows_the_best(tmp_path: P
     assert len([one for one in course.all("text") if one.text.startswith("Team")]) == report.PLOTTED_TEAMS
 
 
+@pytest.mark.long
 def test_forty_teams_make_a_page_of_reasonable_size(tmp_path: Path) -> None:
     contest = make_up(tmp_path / "forty", [{"game": "hop"}], [f"Team {n}" for n in range(40)])
     text = html_of(contest)
