@@ -24,6 +24,7 @@ from getstep_server.config.contest import (
     ChallengesTable,
     PageTable,
     ProgramsTable,
+    QuotasTable,
     ServerTable,
     StartTable,
     TimeTable,
@@ -359,6 +360,7 @@ def test_the_table_of_all_other_settings_has_their_defaults() -> None:
         "page": PageTable(),
         "programs": ProgramsTable(),
         "challenges": ChallengesTable(),
+        "quotas": QuotasTable(),
         "start": StartTable(),
     }
     assert rows == {

@@ -297,9 +297,10 @@ MAX_SUBSCRIBERS = 500
 MAX_SUBSCRIBERS_PER_ADDRESS = 250
 """The same from one address: a large class behind one NAT, which leaves room for all others."""
 
-PAGE_REQUESTS_PER_SECOND = 100.0
-PAGE_REQUESTS_AT_ONCE = 5000
-"""The requests of one address, on average and at once; each takes about 1 ms. This computer has no such limit.
+PAGE_REQUESTS_PER_SECOND = 100
+PAGE_BURST_SECONDS = 50
+"""The requests of one address on average, and of how many seconds at once: 5,000; each takes about 1 ms.
+This computer has no such limit.
 
 A class of 250 behind one NAT that opens the page sends 4,000 in some seconds. Then its browsers follow events.
 """
@@ -424,6 +425,9 @@ TEAM_SESSIONS = 8
 
 TEAM_SESSION_SECONDS = 8 * 3600.0
 """The time from a login to the area of a team to its end: a day of a contest."""
+
+MAX_OPEN_QUESTIONS = 20
+"""Unanswered questions of a team. With 30 s between two, a team that only asks writes 20 records in 10 min."""
 
 TOKENS_A_DAY = 10
 """How often a team may replace its token in 24 hours. Each is a record, and reads all others: 0.1 s."""

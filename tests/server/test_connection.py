@@ -28,6 +28,7 @@ from getstep.wire import (
     sign,
     verify_server,
 )
+from getstep_server.config.contest import Contest
 from getstep_server.events import MatchEnded, MatchStarted, ServerFault, TeamArrived, TeamLeft
 from getstep_server.incident import Incident
 from getstep_server.net import connection, wire_connection
@@ -379,12 +380,22 @@ async def test_a_handler_that_raises_ends_one_connection_only(
             await one.until(Start)
 
 
-@pytest.mark.parametrize("limit", ["MAX_CONNECTIONS_PER_ADDRESS", "MAX_CONNECTIONS"])
+def limited(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, most: int, teams: int = 2, *, one_address: bool
+) -> Contest:
+    """Return a contest with so many connections before login, of one address or of all."""
+    if one_address:
+        return make_contest(folder, teams, quotas={"bot_connections_per_address": most})
+    monkeypatch.setattr(registry_module, "MAX_CONNECTIONS", most)
+    return make_contest(folder, teams)
+
+
+@pytest.mark.parametrize("one_address", [True, False])
 async def test_the_oldest_connection_without_a_seat_is_evicted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_address: bool
 ) -> None:
-    monkeypatch.setattr(registry_module, limit, 3)
-    async with running(make_contest(tmp_path)) as server, seated(server.port, 1) as team:
+    contest = limited(tmp_path, monkeypatch, 3, one_address=one_address)
+    async with running(contest) as server, seated(server.port, 1) as team:
         async with connected(server.port) as first, connected(server.port) as second:
             await first.expect(Hello)
             await second.expect(Hello)
@@ -400,12 +411,12 @@ async def test_the_oldest_connection_without_a_seat_is_evicted(
                     assert server.recorder.of(TeamLeft) == []
 
 
-@pytest.mark.parametrize("limit", ["MAX_CONNECTIONS_PER_ADDRESS", "MAX_CONNECTIONS"])
+@pytest.mark.parametrize("one_address", [True, False])
 async def test_connections_of_teams_are_not_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_address: bool
 ) -> None:
-    monkeypatch.setattr(registry_module, limit, 1)
-    async with running(make_contest(tmp_path, teams=4)) as server:
+    contest = limited(tmp_path, monkeypatch, 1, teams=4, one_address=one_address)
+    async with running(contest) as server:
         async with seated(server.port, 1), seated(server.port, 2), seated(server.port, 3):
             async with connected(server.port) as idle:
                 await idle.expect(Hello)
@@ -416,8 +427,7 @@ async def test_connections_of_teams_are_not_counted(
 
 
 async def test_a_delayed_refusal_is_evicted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry_module, "MAX_CONNECTIONS_PER_ADDRESS", 1)
-    async with running(make_contest(tmp_path)) as server:
+    async with running(limited(tmp_path, monkeypatch, 1, one_address=True)) as server:
         for _ in range(3):
             async with connected(server.port) as wrong:
                 await wrong.join(1, token="wrong")

@@ -45,7 +45,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "unknown table": (
         CONTEST + "[sever]\nport = 1\n" + HOP,
         "contest.toml:3: sever = {'port': 1}: no such setting, "
-        "expected one of: contest, event, time, server, start, page, programs, challenges, notes",
+        "expected one of: contest, event, time, server, start, page, programs, challenges, quotas, notes",
     ),
     "unknown setting": (
         CONTEST + "[server]\nprot = 7777\n" + HOP,
@@ -60,7 +60,7 @@ CONTEST_MISTAKES: dict[str, tuple[str, str]] = {
     "setting above its table": (
         'game = "hop"\n' + CONTEST + HOP,
         "contest.toml:1: game = 'hop': no such setting, "
-        "expected one of: contest, event, time, server, start, page, programs, challenges, notes",
+        "expected one of: contest, event, time, server, start, page, programs, challenges, quotas, notes",
     ),
     "unknown setting of an event": (
         CONTEST + HOP + "lag_ms = 1\n",

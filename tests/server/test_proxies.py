@@ -16,10 +16,10 @@ from getstep_server.decisions.making import decide
 from getstep_server.decisions.requests import Invite
 from getstep_server.limits import MAX_PAGE_CONNECTIONS_PER_ADDRESS
 from getstep_server.validation import ValidationError, validated
-from getstep_server.web import sign_up
 from getstep_server.web.app import App
 from getstep_server.web.http import Handler, HostCheck, HttpServer, Request, Response
 from getstep_server.web.proxies import Proxies
+from getstep_server.web.sign_up import join_path
 from tests.support.contests import Table, make_contest
 from tests.support.decisions import import_teams
 from tests.support.page_connections import HEAD, Connect, all_of, answer, status
@@ -264,12 +264,11 @@ async def test_a_class_list_names_the_users_of_a_team(tmp_path: Path) -> None:
         assert b'id="token"' in await answer(connect, by("eve@example.org"))
 
 
-async def test_a_team_signs_up_through_a_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_team_signs_up_through_a_proxy(tmp_path: Path) -> None:
     """Its pages have the address that the browser has typed, and limits count the client that the proxy names."""
-    monkeypatch.setattr(sign_up, "SIGN_UPS_PER_ADDRESS", 1)
-    folder = make_contest(tmp_path, 2, on_disk=True).folder
+    folder = make_contest(tmp_path, 2, on_disk=True, quotas={"sign_ups_per_hour": 1}).folder
     links = await trio.to_thread.run_sync(decide, folder, Invite(uses=3, by="Grace"))
-    (path,) = map(sign_up.join_path, links.keys.values())
+    (path,) = map(join_path, links.keys.values())
     async with trio.open_nursery() as nursery:
         site = await following(folder, nursery)
         async with serving(PROXY, site.app) as (_, connect):

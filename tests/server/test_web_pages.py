@@ -151,7 +151,7 @@ async def test_the_page_of_a_house_bot(tmp_path: Path) -> None:
 async def test_an_address_that_follows_many_pages_gets_no_further_events(site: Site) -> None:
     site.app.topics.crowd._addresses["192.0.2.8"] = 250
     answer = await site.get("/api/v1/pages/overview", accept="text/event-stream")
-    assert (answer.status, b"too many spectators" in answer.body) == (503, True)
+    assert (answer.status, b"too many pages follow" in answer.body) == (503, True)
     site.app.topics.crowd._addresses["192.0.2.8"] = 249
     request = Request(
         "GET", "/api/v1/pages/overview", {}, {"host": "192.0.2.7", "accept": "text/event-stream"}, b"", "192.0.2.8"

@@ -220,7 +220,7 @@ async def test_so_many_topics_are_kept() -> None:
 
 
 def test_so_many_spectators_get_events() -> None:
-    crowd = Crowd()
+    crowd = Crowd(250)
     with contextlib.ExitStack() as members:
         for number in range(500):
             assert not crowd.is_full("192.0.2.1")

@@ -16,7 +16,23 @@ from getstep.openings import BookError
 from getstep.wire import MAX_NAME
 from getstep_server.errors import ConfigError, UsageError
 from getstep_server.formats import FORMATS
-from getstep_server.limits import MAX_EVENTS, MAX_MATCHES, MAX_SEATS, MAX_TEAMS
+from getstep_server.limits import (
+    ANALYSES_A_DAY,
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    MAX_EVENTS,
+    MAX_MATCHES,
+    MAX_OPEN_QUESTIONS,
+    MAX_PAGE_CONNECTIONS,
+    MAX_PAGE_CONNECTIONS_PER_ADDRESS,
+    MAX_SEATS,
+    MAX_SUBSCRIBERS,
+    MAX_SUBSCRIBERS_PER_ADDRESS,
+    MAX_TEAMS,
+    PAGE_REQUESTS_PER_SECOND,
+    SIGN_UPS_PER_ADDRESS,
+    SUBMISSIONS_A_DAY,
+)
 from getstep_server.text import escape_control_chars, name_key
 from getstep_server.validation import Check, Location, Mistake, ValidationError, validated, wrong
 
@@ -152,6 +168,26 @@ class ChallengesTable(TomlTable, frozen=True, kw_only=True):
     received_per_day: Annotated[int, Meta(ge=0, le=1000)] = 10
 
 
+class QuotasTable(TomlTable, frozen=True, kw_only=True):
+    """``[quotas]``: the most that one address, or one team, may have or do. The limits for all together stay.
+
+    Of an address: bots that have not logged in, connections to the page, pages that follow its events, requests to
+    it in a second on average, and teams that sign up in an hour. Of a team: questions without an answer, and in 24
+    hours the programs that it submits and the analyses that it asks for.
+    """
+
+    bot_connections_per_address: Annotated[int, Meta(ge=1, le=MAX_CONNECTIONS)] = MAX_CONNECTIONS_PER_ADDRESS
+    page_connections_per_address: Annotated[int, Meta(ge=1, le=MAX_PAGE_CONNECTIONS)] = (
+        MAX_PAGE_CONNECTIONS_PER_ADDRESS
+    )
+    page_followers_per_address: Annotated[int, Meta(ge=1, le=MAX_SUBSCRIBERS)] = MAX_SUBSCRIBERS_PER_ADDRESS
+    page_requests_per_second: Annotated[int, Meta(ge=1, le=10_000)] = PAGE_REQUESTS_PER_SECOND
+    sign_ups_per_hour: Annotated[int, Meta(ge=1, le=MAX_TEAMS)] = SIGN_UPS_PER_ADDRESS
+    questions_waiting: Annotated[int, Meta(ge=0, le=1000)] = MAX_OPEN_QUESTIONS
+    submissions_per_day: Annotated[int, Meta(ge=1, le=1000)] = SUBMISSIONS_A_DAY
+    analyses_per_day: Annotated[int, Meta(ge=0, le=1000)] = ANALYSES_A_DAY
+
+
 NoShow: TypeAlias = Literal["provisional", "final"]
 """The effect of a no-show: a provisional forfeit is played after all if the team arrives, a final one is not."""
 
@@ -176,6 +212,7 @@ class ContestFile(TomlTable, frozen=True, kw_only=True):
     page: PageTable = PageTable()
     programs: ProgramsTable = ProgramsTable()
     challenges: ChallengesTable = ChallengesTable()
+    quotas: QuotasTable = QuotasTable()
     notes: NotesSetting = "after"
 
     @classmethod

@@ -261,7 +261,8 @@ class ClientConnection(ABC):
 
     def evict(self) -> None:
         """Close at once, without waiting for the peer to read why."""
-        self.close(Goodbye("too_many_connections", "The server has as many connections as it may.", FULL_RETRY_MS))
+        detail = "Too many connections of this address, or in all, have not logged in. Start fewer bots at once."
+        self.close(Goodbye("too_many_connections", detail, FULL_RETRY_MS))
         self._life.cancel()
         self.registry.remove(self)  # not only in `_clean_up`: the place is for a connection that waits now
 

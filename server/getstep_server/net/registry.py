@@ -16,7 +16,6 @@ from getstep_server.events import Publish
 from getstep_server.limits import (
     ACCEPT_SHARE,
     MAX_CONNECTIONS,
-    MAX_CONNECTIONS_PER_ADDRESS,
     SHUTDOWN_SECONDS,
 )
 from getstep_server.login_limits import LoginLimiter
@@ -78,7 +77,7 @@ class ConnectionRegistry:
             between its matches. It changes.
         fence: the fencing number; None: 0.
         most: the number of open connections that have not logged in.
-        most_per_address: the number of those from one address.
+        most_per_address: the number of those from one address; None: as ``[quotas]`` says.
         page_port: of the live page; None without one.
     """
 
@@ -113,7 +112,8 @@ class ConnectionRegistry:
         self._by_source: dict[str, dict[RegisteredConnection, None]] = {}
         """The same by source, oldest first."""
         self._most = MAX_CONNECTIONS if most is None else most
-        self._most_per_address = MAX_CONNECTIONS_PER_ADDRESS if most_per_address is None else most_per_address
+        quota = contest.file.quotas.bot_connections_per_address
+        self._most_per_address = quota if most_per_address is None else most_per_address
         self._seen_before = seen_before
         self._goodbye: Goodbye | None = None
         self._awaiting_goodbye: Counter[int] = Counter()  # by team, its bots that were away at `shutdown`

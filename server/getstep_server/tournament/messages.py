@@ -18,9 +18,6 @@ from getstep_server.records.record import RecordError
 QUESTION_SECONDS = 30.0
 """A team asks one question in so long: a host reads them beside everything else."""
 
-MAX_OPEN_QUESTIONS = 20
-"""Unanswered questions of a team. With the time between two, a team that only asks writes 20 records in 10 min."""
-
 HOST_SECONDS, MAX_HOST_MESSAGES = 60.0, 10
 """The host writes so many announcements and answers in so many seconds: each goes to every bot and every page."""
 
@@ -93,10 +90,15 @@ class Messages:
             self._open[question.team].discard(question.number)
         self.sent.append(message)
 
-    def question_objection(self, team: int, now: float) -> str | None:
-        """Return why a team cannot ask at the Unix time ``now``, in words for the team; None if it can."""
+    def question_objection(self, team: int, now: float, most: int) -> str | None:
+        """Return why a team cannot ask at the Unix time ``now``, in words for the team; None if it can.
+
+        It may have at most ``most`` unanswered questions.
+        """
         waiting = len(self._open.get(team, ()))
-        if waiting >= MAX_OPEN_QUESTIONS:
+        if not most:
+            return "the host takes no questions here; go to the host"
+        if waiting >= most:
             return f"{waiting} questions of your team wait for an answer, which is the most; go to the host"
         left = self._asked.get(team, 0.0) + QUESTION_SECONDS - now
         # a clock that was put back must not close a team out for long

@@ -264,6 +264,7 @@ def contest_on_record(files: Contest, fields: Mapping[str, Any]) -> Contest:
         page=now.page,
         programs=now.programs,
         challenges=now.challenges,
+        quotas=now.quotas,
         notes=now.notes,
     )
     contest = replace(files, file=file, teams=teams)  # names of former teams are noted for both

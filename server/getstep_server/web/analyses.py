@@ -5,7 +5,7 @@ Theory of operation
 
 The search takes a minute of a core. So one game is analysed at a time, by a process that runs only when nobody else
 wants the processor (`analysis_process`); the others wait in order. A team has one analysis at a time, and
-ANALYSES_A_DAY of them. The process ends with the page, and so with the server.
+few of them in a day. The process ends with the page, and so with the server.
 
 What the search found is kept as a file in the folder ``analyses`` of the contest, by the hash of the game's record.
 It has moves and values, and nothing that only one of the two teams may see. So both teams share it, and each gets
@@ -30,7 +30,7 @@ from getstep.analysis.game import SECONDS, Analysis, JudgedMove
 from getstep.replay import Replay, replay_data
 from getstep_server.api.answers import AnalysesAnswer, AnalysisState
 from getstep_server.children.process import kill, run, start
-from getstep_server.limits import ANALYSES_A_DAY, ANALYSES_KEPT, ANALYSIS_SECONDS, MAX_ANALYSES_WAITING
+from getstep_server.limits import ANALYSES_KEPT, ANALYSIS_SECONDS, MAX_ANALYSES_WAITING
 from getstep_server.tournament.challenges import DAY_SECONDS
 
 from .analysis_process import Status, Task
@@ -77,6 +77,7 @@ class Analyses:
     def __init__(self, feed: Feed, games: OwnGames, command: Sequence[str] = COMMAND) -> None:
         self._feed = feed
         self._games = games
+        self._most = feed.contest.file.quotas.analyses_per_day
         self._command = command
         self._folder = Path(feed.folder) / FOLDER
         self._jobs = Jobs(self._analyse)
@@ -120,7 +121,7 @@ class Analyses:
         if latest is not None and latest.open:
             return problem(409, "your team's last analysis is not done yet; wait for it")
         if not self._left(team):
-            text = f"your team has had its {ANALYSES_A_DAY} analyses of 24 hours; getstep analyse does it at home"
+            text = f"your team may have {self._most} analyses in 24 hours; getstep analyse does it at home"
             return problem(429, text)
         if len(self._jobs.waiting) >= MAX_ANALYSES_WAITING:
             return problem(503, "too many analyses are waiting; try again in some minutes")
@@ -170,7 +171,7 @@ class Analyses:
         begun = self._begun[team]
         while begun and begun[0] <= trio.current_time() - DAY_SECONDS:
             begun.popleft()
-        return max(0, ANALYSES_A_DAY - len(begun))
+        return max(0, self._most - len(begun))
 
     # --- the work ---
 

@@ -173,7 +173,7 @@ class Api:
         self.topics = topics
         self._from_host = from_host
         self.log = EventLog(feed)
-        self.readers = Crowd()
+        self.readers = Crowd(feed.contest.file.quotas.page_followers_per_address)
         self._threads = trio.CapacityLimiter(1)  # a match of 400 turns takes 20 ms to read: one request at a time
 
     async def __call__(self, request: Request) -> AnyResponse:
@@ -331,7 +331,7 @@ class Api:
         name = request.path.removeprefix("/api/v1/pages/")
         streams = EVENTS in request.headers.get("accept", "")
         if streams and self.topics.crowd.is_full(request.address):
-            raise Refused(503, "too many spectators; load the page again later")
+            raise Refused(503, "too many pages follow the contest, in all or from your address; close some")
         topic = self.topics.get(name)
         if topic is None:
             raise Refused(404, "there is no such page")
@@ -352,7 +352,7 @@ class Api:
         if query.get("follow") == "false":
             return await self._some(start, with_turns=with_turns)
         if self.readers.is_full(request.address):
-            raise Refused(503, "too many readers; try again later")
+            raise Refused(503, "too many readers, in all or from your address; close some, or try again later")
         follow = partial(self._follow, request, start, with_turns, sse)
         return EventStream(follow, EVENTS if sse else NDJSON, OPEN, request.takes_gzip)
 

@@ -180,7 +180,7 @@ class App:
         self.pages = Pages(feed, tables, steering, self.wall)
         self.listens_to_all = False
         """True if the page listens on all addresses of this computer, not on one that was named."""
-        self.topics = Topics(self.pages.find)
+        self.topics = Topics(self.pages.find, feed.contest.file.quotas.page_followers_per_address)
         self.access = HostAccess(feed.folder, host_page or feed.contest.file.server.host_page)
         self.api = Api(feed, tables, self.topics, self.access.is_open_in)
         self.metrics = Metrics(feed, self.api)

@@ -57,18 +57,17 @@ from msgspec import to_builtins
 from getstep_server import json_text
 from getstep_server.addresses import source_of
 from getstep_server.api.answers import Problem
+from getstep_server.config.contest import QuotasTable
 from getstep_server.limits import (
     MAX_PAGE_CONNECTIONS,
-    MAX_PAGE_CONNECTIONS_PER_ADDRESS,
     MAX_PAGE_HANDSHAKES,
     MAX_PAGE_UPLOADS,
     PAGE_BODY_BYTES,
+    PAGE_BURST_SECONDS,
     PAGE_HANDSHAKE_SECONDS,
     PAGE_HEAD_BYTES,
     PAGE_IDLE_SECONDS,
     PAGE_REQUEST_SECONDS,
-    PAGE_REQUESTS_AT_ONCE,
-    PAGE_REQUESTS_PER_SECOND,
     PAGE_SEND_BUFFER,
     PAGE_SEND_SECONDS,
     PAGE_UPLOAD_SECONDS,
@@ -76,6 +75,9 @@ from getstep_server.limits import (
 from getstep_server.login_limits import Rate
 
 from .proxies import NO_PROXIES, BadProxyHeader, Proxies
+
+NO_QUOTAS = QuotasTable()
+"""The quotas of a contest that sets none."""
 
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]
 """Sends bytes to the client within PAGE_SEND_SECONDS, or ends its task."""
@@ -350,6 +352,7 @@ class HttpServer:
         body_limit: decides how long the body of a request may be.
         tls: returns how to accept TLS now; None: the page speaks plain HTTP.
         proxies: those that are trusted.
+        quotas: what one address may have.
     """
 
     def __init__(
@@ -360,6 +363,7 @@ class HttpServer:
         *,
         tls: Callable[[], ssl.SSLContext] | None = None,
         proxies: Proxies = NO_PROXIES,
+        quotas: QuotasTable = NO_QUOTAS,
     ) -> None:
         self._handle = handle
         self._hosts = hosts
@@ -368,7 +372,9 @@ class HttpServer:
         self._proxies = proxies
         self.answers: Counter[int] = Counter()
         """The answers that were sent, by status; an event stream counts when it begins."""
-        self._rate = Rate(PAGE_REQUESTS_PER_SECOND, PAGE_REQUESTS_AT_ONCE)
+        self._most_per_address = quotas.page_connections_per_address
+        rate = quotas.page_requests_per_second
+        self._rate = Rate(rate, rate * PAGE_BURST_SECONDS)
         self._uploads: set[int] = set()  # the teams whose long bodies are read
         # a set in the order of arrival: `_make_room` closes the one that has waited longest
         self._connections: dict[_BrowserConnection, None] = {}
@@ -439,7 +445,7 @@ class HttpServer:
         return waiting is not None
 
     def _is_crowded(self, address: str) -> bool:
-        return self._by_address[address] >= MAX_PAGE_CONNECTIONS_PER_ADDRESS
+        return self._by_address[address] >= self._most_per_address
 
     async def _shake_hands(
         self, connection: _BrowserConnection, stream: trio.SocketStream, context: ssl.SSLContext
@@ -546,7 +552,7 @@ class HttpServer:
     def _recount(self, connection: _BrowserConnection, address: str) -> Response | None:
         """Count a proxy's connection as one of its client, or return the refusal."""
         if self._is_crowded(address):
-            return problem(503, "too many connections come from your address")
+            return problem(503, "too many connections come from your address; close some of its pages")
         self._by_address[connection.address] -= 1
         self._by_address[address] += 1
         connection.address = address

@@ -126,6 +126,7 @@ async def serve(
         app.body_limit,
         tls=None if certificate is None else lambda: certificate.context,
         proxies=Proxies(settings.trusted_proxies, settings.trusted_user_header),
+        quotas=feed.contest.file.quotas,
     )
     app.metrics.server = server
     app.listens_to_all = is_any(str(listener.getsockname()[0]))

@@ -84,7 +84,8 @@ class QuestionForm:
         """Return why the team cannot ask now; None if it can."""
         if self._feed.store is None:
             return "the contest has not begun; ask the host in the room"
-        return self._feed.whole.messages.question_objection(team, time.time())
+        most = self._feed.contest.file.quotas.questions_waiting
+        return self._feed.whole.messages.question_objection(team, time.time(), most)
 
     def state(self, team: int) -> QuestionsAnswer:
         """Return what a team's area shows: its latest questions with the answers, and what the host announces."""

@@ -34,11 +34,12 @@ from getstep_server.config.invitations import Invitation, invitation_with
 from getstep_server.decisions import making
 from getstep_server.decisions.requests import SignUp
 from getstep_server.errors import ConfigError, UsageError
-from getstep_server.limits import BAD_LOGIN_LONGEST_SECONDS, SIGN_UP_SECONDS, SIGN_UPS_KEPT, SIGN_UPS_PER_ADDRESS
+from getstep_server.limits import BAD_LOGIN_LONGEST_SECONDS, SIGN_UP_SECONDS, SIGN_UPS_KEPT
 from getstep_server.login_limits import LoginLimiter, Quota
 from getstep_server.records.record import RecordError
 from getstep_server.reports.slips import commands
 from getstep_server.storage.database import DatabaseError, StoreError
+from getstep_server.text import pluralize
 
 from .feed import Feed
 from .http import AnyResponse, Request, Response, problem, retry_later
@@ -72,7 +73,8 @@ class SignUpPage:
         self._limiter = LoginLimiter()
         self._delayed: set[str] = set()
         """The addresses for which the answer to a wrong link waits."""
-        self._quota = Quota(SIGN_UPS_PER_ADDRESS, SIGN_UP_SECONDS)
+        self._most = feed.contest.file.quotas.sign_ups_per_hour
+        self._quota = Quota(self._most, SIGN_UP_SECONDS)
         self._signing = trio.CapacityLimiter(1)  # each reads the records, as each decision does
         self._joined: dict[str, Team] = {}
         """The teams that have signed up, by the hashes of the words of their forms; the oldest first."""
@@ -104,7 +106,8 @@ class SignUpPage:
         if request.method != "POST" or not word:
             return self._form(invitation)
         if wait := self._quota.seconds_left(request.address):
-            return retry_later(f"{SIGN_UPS_PER_ADDRESS} teams have signed up from your address", wait)
+            text = f"{pluralize(self._most, 'team')} of your address signed up within an hour, which is the most"
+            return retry_later(text, wait)
         async with self._signing:
             if word not in self._joined:  # a double click sends a form twice
                 asked = SignUp(key=key, name=form.get("name", ""))

@@ -32,13 +32,13 @@ from getstep_server.limits import (
     MAX_SUBMISSIONS_WAITING,
     SUBMISSION_LINES,
     SUBMISSION_SECONDS,
-    SUBMISSIONS_A_DAY,
     SUBMISSIONS_WAITING_BYTES,
 )
 from getstep_server.login_limits import Quota
 from getstep_server.programs.store import ProgramStore
 from getstep_server.programs.submission_status import FAILED, SubmissionStatus
 from getstep_server.programs.version import ALL_CONVENTIONS, ProgramVersion
+from getstep_server.text import pluralize
 from getstep_server.tournament.challenges import DAY_SECONDS
 
 from .http import JSON, Request, Response, problem, retry_later
@@ -99,7 +99,8 @@ class Submissions:
         self._command = command or _command
         self._latest: dict[int, SentProgram] = {}
         self._jobs = Jobs(self._try)
-        self._quota = Quota(SUBMISSIONS_A_DAY, DAY_SECONDS)
+        self._most = contest().file.quotas.submissions_per_day
+        self._quota = Quota(self._most, DAY_SECONDS)
 
     # --- what comes in ---
 
@@ -114,7 +115,8 @@ class Submissions:
         if len(self._jobs.waiting) >= MAX_SUBMISSIONS_WAITING or waiting > SUBMISSIONS_WAITING_BYTES:
             return problem(503, "too many programs are waiting; try again in some minutes")
         if wait := self._quota.seconds_left(team):
-            return retry_later(f"your team has submitted {SUBMISSIONS_A_DAY} programs in 24 hours", wait)
+            text = f"your team has submitted {pluralize(self._most, 'program')} in 24 hours, which is the most"
+            return retry_later(text, wait)
         return None
 
     def take(self, team: int, request: Request) -> Response:

@@ -160,15 +160,20 @@ class Topic:
 
 
 class Crowd:
-    """The clients that follow something, counted in all and by address."""
+    """The clients that follow something, counted in all and by address.
 
-    def __init__(self) -> None:
+    Args:
+        most_per_address: how many from one address may follow.
+    """
+
+    def __init__(self, most_per_address: int) -> None:
         self.size = 0
+        self._most_per_address = most_per_address
         self._addresses = Counter[str]()
 
     def is_full(self, address: str) -> bool:
         """Return True if no further client from this address may follow."""
-        return self.size >= MAX_SUBSCRIBERS or self._addresses[address] >= MAX_SUBSCRIBERS_PER_ADDRESS
+        return self.size >= MAX_SUBSCRIBERS or self._addresses[address] >= self._most_per_address
 
     @contextlib.contextmanager
     def member(self, address: str) -> Iterator[None]:
@@ -188,6 +193,7 @@ class Topics:
 
     Args:
         find: returns the builder of a topic, or None if there is no such topic.
+        most_per_address: how many clients from one address may follow topics.
         clock: in seconds.
         busy: the processor time of this thread, in seconds.
     """
@@ -195,6 +201,7 @@ class Topics:
     def __init__(
         self,
         find: Callable[[str], Build | None],
+        most_per_address: int = MAX_SUBSCRIBERS_PER_ADDRESS,
         clock: Callable[[], float] = trio.current_time,
         busy: Callable[[], float] = time.thread_time,
     ) -> None:
@@ -202,7 +209,7 @@ class Topics:
         self._clock = clock
         self._busy = busy
         self._topics: dict[str, Topic] = {}
-        self.crowd = Crowd()
+        self.crowd = Crowd(most_per_address)
 
     async def follow(self, topic: Topic, address: str, send: Send, *, is_packed: bool = False) -> None:
         """Send a topic to a subscriber with this address, until cancelled."""

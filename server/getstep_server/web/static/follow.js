@@ -17,7 +17,7 @@ export function follow(address, take, say = sayOffline) {
     };
     source.onerror = () => {
       say(seen ? `${NO_CONNECTION}. This is the state of ${new Date(seen).toLocaleTimeString()}${BACK}` : undefined);
-      // A browser gives up after an answer that is no event stream, such as "too many spectators".
+      // A browser gives up after an answer that is no event stream, such as "too many pages follow".
       if (source?.readyState === EventSource.CLOSED) {
         source = null;
         setTimeout(connect, 5000 + 5000 * Math.random());
