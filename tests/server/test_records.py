@@ -47,6 +47,7 @@ ABOUT: dict[DecisionKind, dict[str, Any]] = {
     DecisionKind.NOT_STRICT: {},
     DecisionKind.INVITE: {"invitations": (1, 2), "uses": 3, "until": "2026-12-01T18:00:00.000Z"},
     DecisionKind.REVOKE: {"invitations": (1, 2)},
+    DecisionKind.ARCHIVE: {"through": 9, "games": 4, "kept": "1" * 64, "sha256": "2" * 64},
     DecisionKind.ADJUDICATE: {"match": 1, "winner": 0, "scores": (3, 1)},
     DecisionKind.LATE_ARRIVAL: {"team": 1, "matches": (1, 2)},
     DecisionKind.PUBLISH: {"team": 1, "event": 1, "version": 2, "sha256": "0" * 64},

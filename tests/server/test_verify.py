@@ -180,7 +180,9 @@ def test_a_dropped_increment_is_found(increments: Contest, tmp_path: Path, match
 
 
 def test_a_contest_without_records_fits(contest: Contest, tmp_path: Path) -> None:
-    assert verified(contest, tmp_path / "new.db") == Verified(0, "0" * 64, 0, 0, 0, 0, 0, 0, 0, 0, (), (), (), ())
+    assert verified(contest, tmp_path / "new.db") == Verified(
+        0, "0" * 64, 0, 0, 0, 0, 0, 0, 0, 0, (), (), (), (), 0, ()
+    )
 
 
 def test_a_contest_that_is_not_over_fits(contest: Contest, forged: Forged) -> None:

@@ -13,6 +13,7 @@ from getstep_server.config.contest import Contest, load_contest
 from getstep_server.config.event import ContestEvent
 from getstep_server.config.names import event_named
 from getstep_server.errors import UsageError
+from getstep_server.records.lost import is_archived
 from getstep_server.reports.export import TABLES, WRITERS, CombinedStandings, DataSet, Games
 from getstep_server.reports.grades import Grades, grade_file, grade_lines, scale_named
 from getstep_server.storage.store import Store
@@ -176,6 +177,8 @@ def _write_turns(args: argparse.Namespace, contest: Contest, store: Store) -> in
         raise UsageError(f"{error.filename or args.output}: {error.strerror or error}") from error
     found = pluralize(len(files.files), "file")
     print(f"{pluralize(files.rows, 'row')} in {found} in {args.output}: {', '.join(files.files) or 'no turns'}")
+    if archived := sum(map(is_archived, store.record_headers())):
+        print(f"Without the turns of {pluralize(archived, 'match')}, which the host has moved into an archive.")
     return EXIT_OK
 
 

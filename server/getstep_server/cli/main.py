@@ -197,6 +197,7 @@ _COMMANDS = {
     "site": (".replay:add_site", "write the contest as static pages to publish"),
     "service": (".service:add_service", "run a contest as a service of systemd"),
     "backup": (".backup:add_backup", "copy a contest into a new folder, also while it runs"),
+    "archive": (".archive:add_archive", "move the turns of old matches into a file, or back"),
     "follow": (".standby:add_follow", "keep a copy of a contest that another computer plays"),
     "take-over": (".standby:add_take_over", "play the contest of a copy, because its host is lost"),
     "standby": (".strict:add_standby", "let results wait for a standby host, or go on without it"),

@@ -7,6 +7,8 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 
+from msgspec import UNSET
+
 from getstep.drawing import Picture, viewer
 from getstep_server.config.contest import load_contest
 from getstep_server.errors import UsageError
@@ -81,7 +83,8 @@ def _show(args: argparse.Namespace) -> int:
             f"match {args.match}{which} is not on record; it is not over or does not exist, see {listing}"
         )
     transcript = read_transcript(parse(attempts[-1].line))
-    if viewer.can_run() and not (args.moves or args.boards or args.move is not None):
+    has_turns = transcript.game.instead_of is UNSET
+    if has_turns and viewer.can_run() and not (args.moves or args.boards or args.move is not None):
         viewer.run(head_line(transcript, shutil.get_terminal_size().columns), frames(transcript))
     else:
         for line in _lines(args, transcript, tournament):
@@ -92,6 +95,9 @@ def _show(args: argparse.Namespace) -> int:
 
 def _lines(args: argparse.Namespace, transcript: Transcript, tournament: Tournament | None) -> Iterator[str]:
     """Yield what is printed, as the options ask for it."""
+    if transcript.game.instead_of is not UNSET:  # its turns are in an archive
+        yield from fact_lines(transcript, tournament)
+        return
     draw = viewer.painter(sys.stdout.encoding, is_terminal=sys.stdout.isatty())
     if args.move is not None:
         yield from _one(args, transcript, draw)

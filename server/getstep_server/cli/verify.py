@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from getstep_server.config.contest import load_contest
@@ -16,6 +16,7 @@ from getstep_server.tournament.settings_record import shortened
 
 from ._parser import EXIT_FAILED, EXIT_OK, folder_argument
 from ._shared import progress_bar, records_of, say_notes
+from .archive import archive_files
 
 _VERIFY = """\
 Check everything that the standings depend on, also while the contest runs: the
@@ -33,8 +34,13 @@ all records up to it. run and verify print the hash of the last record. Write it
 down elsewhere. Later, --expect-hash proves that those records are unchanged,
 and counts the records that were added since.
 
+The turns of old matches may be in files that `archive` has written. Their
+results are then checked against the decision on record, and with --archive the
+matches are replayed from these files.
+
 examples:
   getstep-server verify autumn
+  getstep-server verify lab --archive lab-2026-06.jsonl
   getstep-server verify autumn --expect-hash 5f1c...   # all 64 digits
 
 exit codes: 0 everything fits, 1 there is an error in the records, or all of
@@ -48,6 +54,8 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     expected = "a hash that run or verify printed earlier; it must be in the chain of the records"
     parser.add_argument("--expect-hash", metavar="HASH", type=_hash, help=expected)
     parser.add_argument("--head", dest="expect_hash", type=_hash, help=argparse.SUPPRESS)  # the former name
+    files = "a file with the turns of old matches (may be given several times)"
+    parser.add_argument("--archive", metavar="FILE", type=Path, action="append", default=[], help=files)
     parser.set_defaults(command=_verify)
 
 
@@ -59,10 +67,13 @@ def _hash(text: str) -> str:
 
 def _verify(args: argparse.Namespace) -> int:
     contest = load_contest(args.contest)
+    archives = archive_files(args.archive)
     told = told_of(contest)  # before the records: a running server adds to both
     try:
         with records_of(contest) as store, progress_bar("verified") as progress:
-            verified = verify(contest, store, expected_hash=args.expect_hash, progress=progress, told=told)
+            verified = verify(
+                contest, store, expected_hash=args.expect_hash, progress=progress, told=told, archives=archives
+            )
         for team, version, sha256 in verified.published:
             _check_published(published_path(contest.folder, team, version), sha256)
     except VerifyError as error:
@@ -94,6 +105,8 @@ def _print_verified(verified: Verified, *, hash_given: bool) -> None:
         fits = "Everything that is left fits" if verified.lost else "Everything fits"
         print(f"{fits}: {records}, {played}, {turns} replayed.")
     _print_lost(verified.lost)
+    for line in _archived(verified):
+        print(escape_control_chars(line))
     for line in shortened([f"Changed setting: {change}" for change in verified.changes]):
         print(escape_control_chars(line))
     if hash_given:
@@ -116,6 +129,22 @@ def _print_lost(lost: Sequence[str]) -> None:
     print(
         "Pairings, attempts and settings behind a lost record are taken as they are: what they follow from is lost."
     )
+
+
+def _archived(verified: Verified) -> Iterator[str]:
+    """Yield what there is to know about turns that are in archives."""
+    for one in verified.archives:
+        games = pluralize(one.games or 0, "match")
+        yield f"The turns of {games} were moved into an archive by {one.by} on {one.at[:10]}: {one.why}"
+        yield f"  SHA-256 of the file: {one.sha256}"
+    if verified.archived:
+        games = pluralize(verified.archived, "match")
+        yield (
+            f"Without these files, {games} could not be replayed: the results are those on record when the turns"
+            " were moved. Give the files with --archive."
+        )
+    elif verified.archives:
+        yield "All of these matches were replayed."
 
 
 def _counts(counts: Mapping[str, int]) -> list[str]:

@@ -84,6 +84,10 @@ class Decision(Struct, frozen=True):
         uses: of new links: how many teams may sign up with each.
         until: of new links: the time of their end, in the format of records.
         version: of a publication: the number of the version of the team's program, whose source has this sha256.
+        sha256: of an archive: that of the file with the turns.
+        through: of an archive: the place of the last record whose turns are in it.
+        games: of an archive: how many games' records are in it.
+        kept: of an archive: the SHA-256 of the hashes of the records that stay in their places.
     """
 
     kind: DecisionKind
@@ -106,6 +110,9 @@ class Decision(Struct, frozen=True):
     invitations: tuple[int, ...] = ()
     uses: int | None = None
     until: str | None = None
+    through: int | None = None
+    games: int | None = None
+    kept: str | None = None
 
     @property
     def made_by_rule(self) -> bool:
@@ -309,6 +316,19 @@ class StrictDecision(_DecisionHead, frozen=True, kw_only=True):
     software: BoundedLine
 
 
+class ArchiveDecision(_DecisionHead, frozen=True, kw_only=True):
+    """A record of the fact that the turns of old games are in a file, and no longer in their records."""
+
+    through: Number
+    games: Number
+    kept: Sha256
+    sha256: Sha256
+    by: Name
+    why: BoundedLine
+    at: Time
+    software: BoundedLine
+
+
 Invitations: TypeAlias = Annotated[list[Number], Check(check_unique, min_length=1, max_length=MAX_INVITATIONS)]
 
 
@@ -350,6 +370,7 @@ DecisionRecord: TypeAlias = (
     | StrictDecision
     | InviteDecision
     | RevokeDecision
+    | ArchiveDecision
 )
 
 _RECORDS: dict[str, type[DecisionRecord]] = {
@@ -369,6 +390,7 @@ _RECORDS: dict[str, type[DecisionRecord]] = {
     DecisionKind.NOT_STRICT: StrictDecision,
     DecisionKind.INVITE: InviteDecision,
     DecisionKind.REVOKE: RevokeDecision,
+    DecisionKind.ARCHIVE: ArchiveDecision,
 }
 _ABOUT = (
     "team",
@@ -386,6 +408,9 @@ _ABOUT = (
     "invitations",
     "uses",
     "until",
+    "through",
+    "games",
+    "kept",
 )
 """The fields of a decision that only some kinds have."""
 
@@ -498,6 +523,9 @@ def describe_decision(decision: Decision, contest: Contest, match: Match | None 
         return f"the source of the program of {name}, version {decision.version}, is published"
     if decision.kind in INVITATION_KINDS:
         return _describe_invitations(decision)
+    if decision.kind == DecisionKind.ARCHIVE:
+        games = pluralize(decision.games or 0, "match")
+        return f"the turns of {games}, up to the record at place {decision.through}, are in an archive"
     if decision.made_by_rule:
         numbers = join_limited(list(map(str, decision.matches)), ", ", NUMBERS_CELLS)
         after_all = f"{pluralize(len(decision.matches), 'match')} after all ({numbers})"

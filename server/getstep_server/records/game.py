@@ -130,6 +130,8 @@ class GameHead(GameHeader, frozen=True, kw_only=True):
     faults: Annotated[list[Count], TWO]
     resumed: list[Count]
     incidents: list[IncidentEntry]
+    instead_of: Sha256 | UnsetType = UNSET
+    """The hash of the whole record, in whose place this one stands: its turns are in an archive."""
 
 
 class GameRecord(GameHead, frozen=True, kw_only=True):

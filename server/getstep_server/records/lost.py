@@ -1,4 +1,9 @@
-"""The record that stands in the place of a lost one, in a chain that was rescued from a damaged database."""
+"""Records in the place of others: of one that is lost, or of a game whose turns are in an archive.
+
+`storage.rescue` puts the first kind into a chain that it saves from a damaged database. `storage.archive` puts the
+second kind in the place of an old game's record: all of it but the turns. Both have a hash of their own, and as
+``instead_of`` that of the other record, which the next record names.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,13 @@ from msgspec import UNSET, UnsetType
 from getstep_server.config.contest import Contest
 from getstep_server.text import utc_time
 
+from .challenge import FRIENDLY
 from .record import SOFTWARE, Head, Record, RecordError, as_json, parse, plain, read
 from .values import BoundedLine, BoundedText, Number, Sha256, Time
 
 LOST = "lost"
 INSTEAD_OF = "instead_of"
-"""The key of a record in the place of a lost one: the hash of the lost one, or null if it is unknown."""
+"""The key of a record in the place of another: the hash of that one, or null if it is unknown."""
 
 _KEY = b'"instead_of":"'
 
@@ -67,8 +73,7 @@ def lost_of(fields: Mapping[str, Any]) -> LostRecord:
 def link_of(head: bytes, digest: str) -> str:
     """Return the hash that the next record must name as ``previous``.
 
-    It is the record's own hash ``digest``, or that of the lost record in whose place it stands. A game never stands
-    in the place of another: it is played again.
+    It is the record's own hash ``digest``, or that of the record in whose place it stands.
     """
     if _KEY not in head:  # quotes inside a text have a backslash before them: this is a key
         return digest
@@ -77,4 +82,9 @@ def link_of(head: bytes, digest: str) -> str:
     except RecordError:
         return digest
     instead_of = fields.get(INSTEAD_OF)
-    return instead_of if fields.get("type") != "game" and isinstance(instead_of, str) else digest
+    return instead_of if isinstance(instead_of, str) else digest
+
+
+def is_archived(fields: Mapping[str, Any]) -> bool:
+    """Return True if the turns of a game are in an archive; its record has none then."""
+    return fields.get("type") in ("game", FRIENDLY) and INSTEAD_OF in fields

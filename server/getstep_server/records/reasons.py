@@ -74,6 +74,8 @@ class DecisionKind(StrEnum):
     """The host has made links by which teams sign up. Their keys are in no record."""
     REVOKE = "revoke"
     """No team can sign up by these links any more."""
+    ARCHIVE = "archive"
+    """The turns of old games are in a file, and no longer in the records. It changes no result."""
 
 
 TEAM_KINDS = (DecisionKind.WITHDRAW, DecisionKind.DISQUALIFY, DecisionKind.REINSTATE)
@@ -92,6 +94,7 @@ QUIET_KINDS = (
     *INVITATION_KINDS,
     *STANDBY_KINDS,
     DecisionKind.PUBLISH,
+    DecisionKind.ARCHIVE,
 )
 """Decisions that change neither a match nor the list of teams."""
 

@@ -8,13 +8,14 @@ from typing import Any
 from getstep_engines import GAMES
 from getstep_server.config.event import ContestEvent
 from getstep_server.records.game import validate_game
+from getstep_server.records.lost import is_archived
 from getstep_server.records.reasons import VOID_REASONS
 from getstep_server.records.record import parse
 from getstep_server.storage.store import Store
 from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
-from .notation import result_text, turn_text
+from .notation import ARCHIVED, result_text, turn_text
 
 GAME = "linkage"
 ORDERS = "orders/"
@@ -83,5 +84,7 @@ def _game_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     game = validate_game(fields)
     first, second = (escape_control_chars(team.name) for team in game.teams)
     yield f"Match {game.match}: {first} (M) - {second} (F). {escape_control_chars(result_text(game))}"
+    if is_archived(fields):
+        yield f"The orders were {ARCHIVED}."
     for number, turn in enumerate(game.turns, start=1):
         yield f"{number:>3} {_LETTERS[turn['player']]} {turn_text(turn, GAMES[GAME])}"

@@ -17,6 +17,8 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from getstep_engines import GAMES, Game
 from getstep_engines.look import coordinates
 from getstep_server.config.event import heading_of_game
@@ -80,6 +82,10 @@ def move_list(turns: Iterable[Mapping[str, Any]], game: Game) -> Iterator[str]:
         yield f"{number:>4}. {first}"
 
 
+ARCHIVED = "moved into an archive by the host"
+"""What is said of the turns of an old match."""
+
+
 def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iterator[tuple[str, str]]:
     """Yield the facts of a game without its turns, each with its name.
 
@@ -107,6 +113,8 @@ def facts(game: GameRecord, corrections: Iterable[tuple[str, str]] = ()) -> Iter
     yield "thought", " : ".join(f"{ms / 1000:.3f} s" for ms in game.thought_ms)
     if any(game.faults):
         yield "faults", " : ".join(map(str, game.faults))
+    if game.instead_of is not UNSET:
+        yield "turns", f"{game.turns_played}, {ARCHIVED}"
 
 
 def opening_text(opening: Sequence[Any], game: Game | None) -> str:

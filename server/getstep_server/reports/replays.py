@@ -27,7 +27,7 @@ from .notation import facts, move_text, result_text
 from .programs import programs_of, version_text
 
 _FACTS = {"contest", "round", "game", "opening", "limit"}
-_FACTS_OF_THE_END = {"started", "corrected", "official", "scores", "thought", "faults"}
+_FACTS_OF_THE_END = {"started", "corrected", "official", "scores", "thought", "faults", "turns"}
 """The facts below the move list; the others are in the head of the page."""
 
 _LONGEST_TRIED = 200

@@ -8,6 +8,7 @@ from typing import Any
 
 from getstep.tags import results_by_tag, results_text, tags_of
 from getstep_server.config.event import ContestEvent
+from getstep_server.records.lost import is_archived
 from getstep_server.records.match import Match
 from getstep_server.records.record import parse
 from getstep_server.records.result import PLAYERS, Result
@@ -145,8 +146,9 @@ class _Game:
 def _games(store: Store, matches: Iterable[Match], last: int | None, seen: Seen) -> Iterator[_Game]:
     for match in matches:
         games = [record.line for record in store.records(match.number) if last is None or record.place <= last]
-        if games:
-            fields = seen(parse(games[-1]))  # an earlier attempt was void, or was played again
+        latest = parse(games[-1]) if games else {}  # an earlier attempt was void, or was played again
+        if latest and not is_archived(latest):  # without its turns it has nothing to compare
+            fields = seen(latest)
             turns = fields["turns"]
             tags = {
                 entry["id"]: tags_of(turn.get("notes") for turn in turns if turn["player"] == player)

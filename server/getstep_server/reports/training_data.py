@@ -95,7 +95,7 @@ def write_turns(store: Store, folder: Path, form: Format, event: int | None = No
             if stored.hash != hash_of(stored.line):
                 raise damaged(store.path, f"the record at place {stored.place} is not what was written")
             game = _read(stored)
-            if game.reason in VOID_REASONS or not game.turns:
+            if game.reason in VOID_REASONS or not game.turns:  # or they are in an archive
                 continue
             teams = game.teams[0].id, game.teams[1].id
             played = RecordedGame(stored.place, game.match, game.attempt, teams, game.winner, list(_turns(game)))

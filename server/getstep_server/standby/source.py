@@ -12,6 +12,7 @@ from getstep_server.config.contest import Contest, contest_path, contest_text_wi
 from getstep_server.config.invitations import invitations_path
 from getstep_server.errors import ConfigError
 from getstep_server.limits import MAX_SEGMENT_BYTES
+from getstep_server.records.lost import link_of
 from getstep_server.storage.database import RecordRow
 from getstep_server.storage.journal import segments, writer_of_path
 from getstep_server.storage.store import Store
@@ -175,7 +176,9 @@ def check_beginning(store: Store, place: int, digest: str) -> None:
     if not place:
         return
     rows = store.rows_after(place - 1)
-    if not rows or rows[0][0] != place or rows[0][-1].decode(errors="replace") != digest:
+    own = rows[0][-1].decode(errors="replace") if rows else ""
+    # the turns of that game may have gone into an archive since
+    if not rows or rows[0][0] != place or digest not in (own, link_of(rows[0][6], own)):
         raise OtherChainError(
             f"the copy has {place} records that are not the beginning of this contest's: it is of another contest,"
             " or it has gone on by itself. Follow into a new folder"

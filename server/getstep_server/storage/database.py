@@ -115,6 +115,12 @@ class Database(Protocol):
     def append(self, row: RecordRow) -> None:
         """Append a record, and count it in the chain. Call it in `transact`."""
 
+    def replace(self, row: RecordRow, instead: bytes) -> None:
+        """Put a row in the place of that with the same place and the hash ``instead``. Call it in `transact`."""
+
+    def shrink(self) -> None:
+        """Give the disk back what is free in the database, as far as that does not happen by itself."""
+
     def incidents(self) -> Sequence[IncidentColumns]:
         """Return all counts of incidents, in the order in which they came."""
 

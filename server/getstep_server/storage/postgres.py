@@ -316,6 +316,13 @@ class PostgresDatabase:
         # in the same transaction: it counts the records that there are
         self._connection.execute("UPDATE chain SET length = %s, hash = %s", (row[0], texts[3]))
 
+    def replace(self, row: RecordRow, instead: bytes) -> None:
+        head, turns, _, digest = [text.decode() for text in row[6:]]
+        self._connection.execute(
+            "UPDATE records SET head = %s, turns = %s, hash = %s WHERE place = %s AND hash = %s",
+            (head, turns, digest, row[0], instead.decode()),
+        )
+
     def incidents(self) -> Sequence[IncidentColumns]:
         columns = "team, address, code, count, first, last, detail, first_bytes"
         return self._open().execute(f"SELECT {columns} FROM incidents ORDER BY came").fetchall()  # noqa: S608 - a literal
@@ -323,6 +330,9 @@ class PostgresDatabase:
     def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(_COUNT_INCIDENTS, rows)
+
+    def shrink(self) -> None:
+        """Do nothing: the server uses free pages again by itself."""
 
     def is_current(self) -> bool:
         """Return True: a schema that is dropped is missed by the next read."""

@@ -47,23 +47,20 @@ from getstep_server.records.record import (
     NewerRecordError,
     Record,
     RecordError,
-    content_of,
-    hash_of,
     parse,
     sealed,
 )
 from getstep_server.tournament.tournament import Tournament
 
 from .database import RecordRow, StoreError
+from .exported import HASH_CHARS, exported_row, is_proved
 from .journal import parse_line, segments, tag_of, writer_of_path
 from .lost_records import logged_ends, set_evidence_aside
 from .sqlite_pages import Row, read_rows
 from .store import Store, incident_row
 from .verify import VerifyError, verify
 
-_HASH_CHARS = 64  # SHA-256 in hexadecimal digits
 _NO_COLUMNS = (None,) * 5  # the key columns of records that are not a game's
-_TURNS, _PLACE = b',"turns":[', b',"place":'
 
 
 @dataclass
@@ -144,13 +141,13 @@ def read_left(contest: Contest, backups: Sequence[Path]) -> Left:
     for path in backups:
         if path.suffix == ".jsonl":
             with path.open("rb") as file:
-                rows = [row for line in file if (row := _exported_row(line.rstrip(b"\r\n"))) is not None]
+                rows = [row for line in file if (row := exported_row(line.rstrip(b"\r\n"))) is not None]
             for row in rows:
                 _keep(row, left, path.name)
         elif path.suffix == ".txt":
             with path.open("rb") as file:
                 lines = [line for line in read_headed_text(file) if isinstance(line, bytes)]
-            for row in filter(None, map(_exported_row, lines)):
+            for row in filter(None, map(exported_row, lines)):
                 _keep(row, left, path.name)
         else:
             _read_database(path, left, path.name)
@@ -189,23 +186,12 @@ def _record_row(row: Row) -> RecordRow | None:
     if not all(isinstance(text, bytes) for text in texts):
         return None
     record: Any = (row.rowid, *numbers, *texts)
-    return record if _is_proved(record) else None
-
-
-def _is_proved(row: RecordRow) -> bool:
-    line, digest = _line_of(row), row[9]  # the last column
-    return len(digest) == _HASH_CHARS and hash_of(line).encode() == digest
-
-
-def _line_of(row: RecordRow) -> bytes:
-    place, number, *_, head, turns, previous, digest = row
-    content = content_of(head, turns, game=number is not None or bool(turns))
-    return b'%b,"place":%d,"previous":"%b","hash":"%b"}' % (content[:-1], place, previous, digest)
+    return record if is_proved(record) else None
 
 
 def _chain_row(row: Row) -> tuple[int, str] | None:
     match row.columns:
-        case (int(length), bytes(tip)) if length > 0 and len(tip) == _HASH_CHARS:
+        case (int(length), bytes(tip)) if length > 0 and len(tip) == HASH_CHARS:
             return length, tip.decode(errors="replace")
     return None
 
@@ -237,25 +223,6 @@ def _keep(row: RecordRow, left: Left, source: str) -> None:
     left.rows[place] = row
     if source:
         left.sources[place] = source
-
-
-def _exported_row(line: bytes) -> RecordRow | None:
-    """Return the record in a line of an export; None if it does not prove itself."""
-    try:
-        fields = parse(line)
-        content = line[: line.rindex(_PLACE)] + b"}"
-        place, previous, digest = int(fields["place"]), str(fields["previous"]), str(fields["hash"])
-        keys: Any = _NO_COLUMNS
-        head, turns = content, b""
-        if fields["type"] == "game":
-            start = content.index(_TURNS)
-            head, turns = content[:start] + b"}", content[start + len(_TURNS) : -2]
-            match = match_of(fields)
-            keys = (match.number, match.event, match.pairing, match.leg, fields["attempt"])
-    except (RecordError, KeyError, ValueError, TypeError):
-        return None
-    row: Any = (place, *keys, head, turns, previous.encode(), digest.encode())
-    return row if _is_proved(row) else None
 
 
 def _read_journal(folder: Path, left: Left) -> None:

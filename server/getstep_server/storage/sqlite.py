@@ -162,6 +162,13 @@ class SqliteDatabase:
         # in the same transaction: it counts the records that there are
         self.connection.execute("UPDATE chain SET length = ?, hash = ?", (row[0], texts[3]))
 
+    def replace(self, row: RecordRow, instead: bytes) -> None:
+        head, turns, _, digest = [text.decode() for text in row[6:]]
+        self.connection.execute(
+            "UPDATE records SET head = ?, turns = ?, hash = ? WHERE place = ? AND hash = ?",
+            (head, turns, digest, row[0], instead.decode()),
+        )
+
     def incidents(self) -> Sequence[IncidentColumns]:
         return self.connection.execute("SELECT * FROM incidents ORDER BY rowid").fetchall()
 
@@ -171,6 +178,11 @@ class SqliteDatabase:
     def is_current(self) -> bool:
         """Return False once the file was replaced."""
         return _file_id(self._path) == self._file
+
+    def shrink(self) -> None:
+        """Give free pages back to the disk: this writes the whole file once more, and needs the room for it."""
+        self.connection.execute("VACUUM")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def claim(self) -> None:
         """Lock a byte of the file that SQLite never reads or locks.

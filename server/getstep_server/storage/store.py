@@ -252,17 +252,40 @@ class Store:
         """
 
         def write() -> None:
-            place = self._chain()[0]
-            last = self._read_records(place - 1, None) if place else []
-            link = link_of(last[0].head, last[0].hash) if last else FIRST
+            place, link = self._tip()
             for row in rows:
-                place, record = place + 1, _stored_record(*row)
+                place, record = place + 1, stored_record(row)
                 if (record.place, record.previous, record.hash) != (place, link, hash_of(record.line)):
                     raise StoreError(f"{self.path}: record {record.place} does not continue the {place - 1} here")
                 link = link_of(record.head, record.hash)
                 self._db.append(row)
 
         self._run(lambda: self._db.transact(write))
+
+    def replace(self, rows: Sequence[tuple[RecordRow, bytes]]) -> None:
+        """Put rows in the places of those whose hashes are beside them; the chain must stay as it is.
+
+        Raises:
+            StoreError: a row does not have the hash of its text.
+            DatabaseError: they cannot be written; nothing was stored.
+        """
+
+        def write() -> None:
+            for row, instead in rows:
+                record = stored_record(row)
+                if record.hash != hash_of(record.line):
+                    raise StoreError(f"{self.path}: record {record.place} is not what was sealed")
+                self._db.replace(row, instead)
+
+        self._run(lambda: self._db.transact(write))
+
+    def shrink(self) -> None:
+        """Give the disk back what is free in the database. No server may run the contest.
+
+        Raises:
+            DatabaseError: it cannot be written; everything is stored as it was.
+        """
+        self._run(lambda: self._db.shrink())
 
     def _read_rows(self, after: int) -> Sequence[RecordRow]:
         return self._db.records(after, None)
@@ -415,8 +438,14 @@ class Store:
         length, digest = rows[0]
         return length, _text(digest)
 
+    def _tip(self) -> tuple[int, str]:
+        """Return the length of the chain, and the hash that the next record names."""
+        length, digest = self._chain()
+        last = self._read_records(length - 1, None) if length else []
+        return length, link_of(last[0].head, digest) if last else digest
+
     def _write_records(self, records: Sequence[Record], based_on: int | None) -> None:
-        length, previous = self._chain()
+        length, previous = self._tip()
         if based_on not in (None, length):
             raise Conflict(f"{length} records, expected {based_on}")
         for place, record in enumerate(records, start=length + 1):
@@ -441,7 +470,7 @@ class Store:
         return self._db.headers(place)
 
     def _read_records(self, after: int, match: int | None) -> list[StoredRecord]:
-        return [_stored_record(*row) for row in self._db.records(after, match)]
+        return [stored_record(row) for row in self._db.records(after, match)]
 
     def _read_incidents(self) -> list[IncidentRow]:
         return [incident_row(*row) for row in self._db.incidents()]
@@ -464,19 +493,9 @@ def incident_row(
     return IncidentRow(Incident(code, detail, address, team, first_bytes), count, first, last)
 
 
-def _stored_record(
-    place: int,
-    number: int | None,
-    event: int | None,
-    pairing: int | None,
-    leg: int | None,
-    attempt: int | None,
-    head: bytes,
-    turns: bytes,
-    previous: bytes,
-    digest: bytes,
-) -> StoredRecord:
+def stored_record(row: RecordRow) -> StoredRecord:
     """Return a row of the table, with the hashes as stored; `verify` compares them with the computed ones."""
+    place, number, event, pairing, leg, attempt, head, turns, previous, digest = row
     if type(place) is not int:
         raise StoreError(f"a record at place {place!r:.80}, expected a whole number")
     content = content_of(head, turns, game=number is not None or bool(turns))

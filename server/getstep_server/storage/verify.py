@@ -13,9 +13,9 @@ from msgspec import UNSET
 
 from getstep_server.config.contest import Contest
 from getstep_server.records.challenge import CHALLENGE, FRIENDLY
-from getstep_server.records.decision import decision_of, publications, validate_decision
+from getstep_server.records.decision import Decision, decision_of, publications, validate_decision
 from getstep_server.records.game import GameRecord, match_of, result_of, validate_game
-from getstep_server.records.lost import INSTEAD_OF, LOST, link_of, lost_of
+from getstep_server.records.lost import INSTEAD_OF, LOST, is_archived, link_of, lost_of
 from getstep_server.records.match import Match
 from getstep_server.records.message import MESSAGE
 from getstep_server.records.pairings import validate_pairings
@@ -28,6 +28,7 @@ from getstep_server.tournament.forfeits import FINAL
 from getstep_server.tournament.settings_record import changes
 from getstep_server.tournament.tournament import KINDS, Tournament, unknown_kind
 
+from .archived import ArchiveFiles, kept_of
 from .database import DatabaseError, StoreError
 from .lost_records import NOTHING_TOLD, Told, missing_results
 from .store import Store, StoredRecord
@@ -81,6 +82,8 @@ class Verified:
         notes: differences between the files and the records.
         published: the published programs: the team, the version and the SHA-256 of its source.
         lost: the places whose records are lost, or were made again, in a contest that was rescued.
+        archived: the games whose turns are in an archive that was not given.
+        archives: the decisions by which turns were moved into archives.
     """
 
     records: int
@@ -97,6 +100,8 @@ class Verified:
     notes: tuple[str, ...]
     published: tuple[tuple[int, int, str], ...]
     lost: tuple[str, ...]
+    archived: int
+    archives: tuple[Decision, ...]
 
 
 def verify(
@@ -106,6 +111,7 @@ def verify(
     expected_hash: str | None = None,
     progress: Callable[[int, int], None] = lambda *_: None,
     told: Told = NOTHING_TOLD,
+    archives: ArchiveFiles | None = None,
 ) -> Verified:
     """Verify all records of a contest; the contest may be running.
 
@@ -115,6 +121,7 @@ def verify(
         expected_hash: a hash of the chain that was kept elsewhere.
         progress: called after each record with its place and the expected number of records.
         told: what other files tell of its matches, read before the database was opened.
+        archives: files with the turns that are no longer in the records.
 
     Raises:
         VerifyError: there is a contradiction, or results are missing.
@@ -122,22 +129,28 @@ def verify(
     """
     try:
         with store.snapshot():
-            return _verify(contest, store, expected_hash, progress, told)
+            return _verify(contest, store, expected_hash, progress, told, archives or ArchiveFiles([]))
     except DatabaseError as error:
         raise StoreError(f"{store.path}: {error}") from error
 
 
 def _verify(
-    contest: Contest, store: Store, expected_hash: str | None, progress: Callable[[int, int], None], told: Told
+    contest: Contest,
+    store: Store,
+    expected_hash: str | None,
+    progress: Callable[[int, int], None],
+    told: Told,
+    archives: ArchiveFiles,
 ) -> Verified:
     total, last = store.chain()
-    walk, kept_at = _Walk(contest), None
+    walk, kept_at = _Walk(contest, store), None
     for stored in store.records():
-        walk.take(stored)
+        walk.take(archives.whole(stored))
         if expected_hash is not None and expected_hash in (stored.hash, walk.previous):
             kept_at = stored.place
         progress(stored.place, total)
     _check_end(walk, total, last)
+    walk.check_archived()
     store.check_pages()  # an index or the incidents may be damaged although all records are readable
     if expected_hash is not None and kept_at is None:
         raise VerifyError(
@@ -166,15 +179,18 @@ def _verify(
         notes=tuple(tournament.settings.notes()),
         published=tuple((one.team, one.version, one.sha256) for one in publications(tournament.decisions)),
         lost=tuple(walk.lost),
+        archived=len(walk.archived),
+        archives=tuple(one for one in tournament.decisions if one.kind == DecisionKind.ARCHIVE),
     )
 
 
 class _Walk:
     """The state of the verification after the records read."""
 
-    def __init__(self, contest: Contest) -> None:
+    def __init__(self, contest: Contest, store: Store) -> None:
+        self._store = store
         self.place = 0
-        self.previous = FIRST
+        self.previous = self.hash = FIRST
         self.tournament = Tournament(contest)
         """Computed from the turns of the games, not from the recorded results."""
         self.void = 0
@@ -183,6 +199,8 @@ class _Walk:
         """The settings that were changed between two runs."""
         self.lost: list[str] = []
         """The places whose records are lost or made again. What they would explain is not checked from there on."""
+        self.archived: dict[int, int | None] = {}
+        """The games whose turns are in an archive that was not given: by place, the match."""
         self._complete = False
         """True if the first record has the settings, so all settings are on record."""
         self._names: dict[int, set[str]] = {}
@@ -212,7 +230,7 @@ class _Walk:
         except RecordError as error:
             turn = error.turn if isinstance(error, DoesNotFit) else None
             raise VerifyError(str(error), self.place + 1, stored.number, stored.attempt, turn) from error
-        self.place, self.previous = stored.place, link_of(stored.head, stored.hash)
+        self.place, self.hash, self.previous = stored.place, stored.hash, link_of(stored.head, stored.hash)
 
     def _check_seal(self, stored: StoredRecord) -> dict[str, Any]:
         """Check place, hashes and header of a record, and return its fields."""
@@ -274,7 +292,39 @@ class _Walk:
         if fields["match"] not in self.tournament.challenges.made and self.lost:
             return  # the record of its challenge is lost
         self._check_game(fields)
-        self.tournament.challenges.apply_result({**fields, **replay(fields)}, self.tournament.contest)
+        self.tournament.challenges.apply_result(self._replayed(fields), self.tournament.contest)
+
+    def _replayed(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a game's record with the result that follows from its turns, if they are here."""
+        if not is_archived(fields):
+            return {**fields, **replay(fields)}
+        if fields["turns"]:
+            raise RecordError(f"{len(fields['turns'])} turns, expected none beside {INSTEAD_OF}")
+        self.archived[self.place + 1] = fields["match"]
+        return fields
+
+    def check_archived(self) -> None:
+        """Check that a decision explains each game whose turns are not here.
+
+        Raises:
+            VerifyError: there is none for a game.
+        """
+        for place, match in self.archived.items():
+            if place > self.tournament.archived_through and not self.lost:
+                raise VerifyError("no turns, expected a decision that they are in an archive", place, match)
+
+    def _check_kept(self, decision: Decision, after: int) -> None:
+        """Check what a decision says of the records that stay when turns go into an archive."""
+        if self.lost:
+            return
+        if (decision.through or 0) > self.place:
+            raise RecordError(f"an archive up to place {decision.through}, expected one before this record")
+        found = kept_of(self._store, after, decision.through or 0)
+        if found != (decision.games, decision.kept):
+            raise RecordError(
+                f"an archive of {decision.games} games with kept {decision.kept!r}, expected {found[0]} with"
+                f" {found[1]!r} by the records from place {after + 1} to {decision.through}"
+            )
 
     def _take_lost(self, place: int, fields: Mapping[str, Any]) -> None:
         record = lost_of(fields)
@@ -347,7 +397,10 @@ class _Walk:
         for match in self.tournament.matches.values():
             if self.tournament.accepts_result(match) and decision.is_about(match):
                 self._called_off[match.number] = place
+        after = self.tournament.archived_through
         self.tournament.apply_decision(decision)
+        if decision.kind == DecisionKind.ARCHIVE:
+            self._check_kept(decision, after)
         if decision.name is not None:
             self._names.setdefault(decision.team or 0, set()).add(decision.name)
         for number in decision.reopened:
@@ -379,7 +432,7 @@ class _Walk:
         self._check_game(fields)
         self._check_worker(game)
         self._check_attempt(game.match, game.attempt, called_off=game.reason == VoidReason.CALLED_OFF)
-        result = result_of({**fields, **replay(fields)})
+        result = result_of(self._replayed(fields))
         self.tournament.apply_result(result)
         self.turns += len(game.turns)
         self._attempts[game.match], self._latest[game.match] = game.attempt, stored.place
@@ -438,7 +491,7 @@ def _check_match(found: Match, expected: Match) -> None:
 def _check_end(walk: _Walk, total: int, last: str) -> None:
     if walk.place != total:
         raise VerifyError(f"{walk.place} records, expected {total!r:.80}: so many the database has counted")
-    if walk.previous != last:
+    if last not in (walk.previous, walk.hash):
         raise VerifyError(f"hash is {walk.previous!r}, expected {last!r:.80} by the database's count", walk.place)
 
 

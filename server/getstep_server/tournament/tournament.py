@@ -117,6 +117,8 @@ class Tournament:
         self.frozen_at: int | None = None
         """The place of the decision to freeze; spectators see the records before it. None: they see all."""
         self.fence = 0
+        self.archived_through = 0
+        """The place up to which the turns of games are in archives."""
         """The fencing number: how many times another computer has taken over the contest."""
         self._strict: bool | None = None
         """True if results wait for a standby host, by the host's decisions; None: as contest.toml says."""
@@ -358,6 +360,8 @@ class Tournament:
             self.pauses.apply(decision)
         if decision.kind == DecisionKind.TAKE_OVER:
             self.fence = decision.fence or 0
+        if decision.kind == DecisionKind.ARCHIVE:
+            self.archived_through = decision.through or 0
         self._strict = STRICT_AFTER.get(decision.kind, self._strict)
         if decision.kind in QUIET_KINDS:
             return
@@ -419,6 +423,10 @@ class Tournament:
             return f"results {'wait already' if self.is_strict else 'do not wait'} for a standby host"
         if decision.kind in INVITATION_KINDS:
             return None
+        if decision.kind == DecisionKind.ARCHIVE:
+            expected = f"expected a place behind {self.archived_through}, where the one before it ends"
+            further = (decision.through or 0) > self.archived_through
+            return None if further else f"an archive up to place {decision.through}, {expected}"
         if not self._events:
             return "no matches have been issued, expected pairings before the first decision"
         if decision.kind in FREEZE_KINDS:

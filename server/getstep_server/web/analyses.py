@@ -31,6 +31,7 @@ from getstep.replay import Replay, replay_data
 from getstep_server.api.answers import AnalysesAnswer, AnalysisState
 from getstep_server.children.process import kill, run, start
 from getstep_server.limits import ANALYSES_KEPT, ANALYSIS_SECONDS, MAX_ANALYSES_WAITING
+from getstep_server.reports.notation import ARCHIVED
 from getstep_server.tournament.challenges import DAY_SECONDS
 
 from .analysis_process import Status, Task
@@ -106,6 +107,8 @@ class Analyses:
             return Response(encode({"state": "done"}), JSON)
         if game.game is None:
             return problem(409, f"the rules of {game.rules} are not installed; ask the host")
+        if not game.turns:
+            return problem(409, f"this match has no turns, or they were {ARCHIVED}")
         if (refused := self._refusal(team)) is not None:
             return refused
         turns = [(turn.player, turn.kind, turn.move if turn.kind == "move" else None) for turn in game.turns]

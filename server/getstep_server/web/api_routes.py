@@ -51,7 +51,9 @@ from getstep_server.api.build import (
 from getstep_server.api.visibility import VisibleGame
 from getstep_server.config.event import ContestEvent
 from getstep_server.limits import API_PAGE_ITEMS, API_SCANNED_MATCHES
+from getstep_server.records.lost import is_archived
 from getstep_server.records.record import parse
+from getstep_server.reports.notation import ARCHIVED
 from getstep_server.reports.replays import match_replays
 from getstep_server.storage.store import Store
 
@@ -295,6 +297,8 @@ class Api:
         if not seen:
             raise Refused(404, "nothing of this match was played, or its result is hidden")
         fields = parse(seen[-1].line)
+        if is_archived(fields):
+            raise Refused(410, f"the turns of this match were {ARCHIVED}")
         return fields["attempt"], len(fields["turns"]), fields["game"], fields["turns"][first:last]
 
     async def replay(self, request: Request, query: Query, number: int) -> Response:
