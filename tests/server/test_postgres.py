@@ -370,6 +370,21 @@ class TestServer:
             share_database(other, address)
         assert (other / "contest.toml").read_text() == before
 
+    def test_turns_are_moved_into_a_file_and_back(
+        self, address: PostgresAddress, tmp_path: Path, command: Command
+    ) -> None:
+        folder = unpack("0.1.0/arena", tmp_path / "contest")
+        toml, url = folder / "contest.toml", f"{address.url}#{address.schema}"
+        assert command("copy", str(folder), "--to", url).code == 0
+        toml.write_text(toml.read_text().replace("[server]\n", f'[server]\ndatabase = "{url}"\n'))
+        before, file = command("standings", str(folder)), str(tmp_path / "moved.jsonl")
+        assert "Moved the turns of 8 matches" in command("archive", str(folder), "--days", "0", "--to", file).out
+        assert command("standings", str(folder)) == before
+        assert "8 matches could not be replayed" in command("verify", str(folder)).out
+        assert "All of these matches" in command("verify", str(folder), "--archive", file).out
+        assert command("archive", str(folder), "--restore", file).out == "8 matches have their turns again.\n"
+        assert ", 288 turns replayed." in command("verify", str(folder)).out
+
     def test_a_match_that_was_interrupted_goes_on_with_the_copied_records(
         self, address: PostgresAddress, tmp_path: Path, command: Command
     ) -> None:
