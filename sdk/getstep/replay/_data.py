@@ -100,6 +100,7 @@ class Replay:
         result: the result in words, such as ``"Ada wins"``; empty if the game is not over.
         reason: why, such as ``"Black has 7 pieces home, White 5"``.
         facts: further facts by name.
+        problem: why there are no turns, for people; empty if all that were played are here.
     """
 
     game: Game | None
@@ -112,6 +113,7 @@ class Replay:
     result: str = ""
     reason: str = ""
     facts: Sequence[tuple[str, str]] = ()
+    problem: str = ""
 
     def position(self, after: int) -> State:
         """Return the position after so many turns; 0 is the start.
@@ -197,6 +199,7 @@ def _game_data(replay: Replay, looks: _Looks) -> dict[str, Any]:
         "result": replay.result,
         "why": replay.reason,
         "facts": [list(fact) for fact in replay.facts],
+        **({"problem": replay.problem} if replay.problem else {}),
     }
     if replay.game is None:
         turns = [_turn_data(turn, _text_of) for turn in replay.turns]

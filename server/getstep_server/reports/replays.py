@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import UNSET
+
 from getstep.referee import UNANSWERED, Clocks, EndCode
 from getstep.replay import Replay, ReplayTurn, opening_turns
 from getstep_engines import GAMES, Player
@@ -23,7 +25,7 @@ from getstep_server.text import escape_control_chars
 from getstep_server.tournament.tournament import Tournament
 
 from .corrections import correction_facts
-from .notation import facts, move_text, result_text
+from .notation import ARCHIVED, facts, move_text, result_text
 from .programs import programs_of, version_text
 
 _FACTS = {"contest", "round", "game", "opening", "limit"}
@@ -115,6 +117,7 @@ def replay_of(fields: Mapping[str, Any], tournament: Tournament | None = None) -
         result=escape_control_chars(result_text(game)) if over else "",
         reason=escape_control_chars(_why(game)) if over else "",
         facts=list(_facts(game, corrections, over=over)),
+        problem="" if game.instead_of is UNSET else f"Turns: {game.turns_played}, {ARCHIVED}.",
     )
 
 
