@@ -207,6 +207,12 @@ UNAUTHENTICATED_INCIDENT_ROWS = 256
 Each kind is one line on the screen.
 """
 
+INCIDENT_ROWS_KEPT = 4
+"""A run keeps four times as many rows of earlier runs, the latest; it adds older ones to one more row.
+
+A server that starts again each night, on the internet, would else have a hundred thousand rows in a year.
+"""
+
 INCIDENT_DETAIL_CHARS = 500
 """The characters kept of the detail of the first incident of a kind."""
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ from getstep_server.cli.run import _hosted_teams
 from getstep_server.cluster import client, venue
 from getstep_server.cluster.messages import FromProcess, GiveUp, Lost, Play, Reported, Stop, TurnsPlayed
 from getstep_server.cluster.order import MatchReport, decode_order, decode_progress, decode_report, encode
+from getstep_server.cluster.venue import ClusterVenue
 from getstep_server.errors import ConfigError, ContestStopped
 from getstep_server.events import (
     ClusterChanged,
@@ -43,6 +45,7 @@ from getstep_server.storage.verify import VerifyError, verify
 from getstep_server.tournament.tournament import Tournament
 from tests.support.cluster import Act, MemoryLink, failing, good, program_contest, proof, report_on, staged, turns
 from tests.support.director import DecidedStage
+from tests.support.servers import round_robin
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
 
@@ -197,6 +200,41 @@ async def test_the_files_of_a_program_travel_when_a_worker_has_not_got_them(
     assert [bool(play.files) for play in link.plays()] == [False, True, False]
     for name in known:
         assert (tmp_path / "programs" / ".packed" / name).is_file()
+
+
+async def test_packed_files_go_once_no_match_needs_their_version(tmp_path: Path) -> None:
+    """A contest may run for months, and its teams submit programs all the time."""
+    contest, cluster = program_contest(tmp_path, 2), cast(Any, SimpleNamespace(files=tmp_path / "packed"))
+    chosen = {1: 1, 2: 1}
+
+    def version(team: int) -> Any:
+        folder = tmp_path / f"{team}-{chosen[team]}"
+        folder.mkdir(exist_ok=True)
+        (folder / "bot.py").write_text(folder.name)
+        about = {"convention": "getstep", "command": ["x"], "language": "Python", "files": folder}
+        return SimpleNamespace(team=team, number=chosen[team], **about)
+
+    def versions_for(match: Any) -> dict[int, Any]:
+        return {player: version(team) for player, team in enumerate(match.teams)}
+
+    hosted = SimpleNamespace(teams=chosen, versions_for=versions_for)
+    games = ClusterVenue(
+        cluster, contest, cast(Any, SimpleNamespace(results=[])), cast(Any, hosted), lambda _: None
+    )
+    attempt = cast(Any, SimpleNamespace(match=round_robin([1, 2])[0]))
+
+    def packed() -> set[str]:
+        return {path.name for path in cluster.files.iterdir()}
+
+    async with games.prepare(attempt, lambda: False):
+        first = packed()
+        chosen[1] = 2
+        async with games.prepare(attempt, lambda: False):
+            assert len(packed()) == 3, "a match needs the first version"
+    chosen[1] = 3
+    async with games.prepare(attempt, lambda: False):
+        assert len(packed()) == 2
+        assert len(packed() & first) == 1, "the other team has its first version"
 
 
 async def test_the_turns_that_come_meanwhile_are_in_the_journal_and_published(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import time
 import tracemalloc
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -294,11 +296,11 @@ class SlowStore(Store):
     failures = 0
     problem = DatabaseProblem.FULL
 
-    async def count_incidents(self, rows: list[IncidentRow]) -> None:
+    async def count_incidents(self, rows: list[IncidentRow], instead_of: Sequence[IncidentRow] = ()) -> None:
         self.batches += 1
         if self.batches <= self.failures:
             raise DatabaseError("it fails", self.problem)
-        await super().count_incidents(rows)
+        await super().count_incidents(rows, instead_of)
 
 
 async def test_counts_are_stored_now_and_then_and_at_the_end(
@@ -321,6 +323,27 @@ async def test_counts_are_stored_now_and_then_and_at_the_end(
             bus.publish(an_incident(code="flood"))
         assert counts(store.incidents()) == {(1, "10.0.0.1", "out_of_turn"): 1000, (1, "10.0.0.1", "flood"): 1}
         assert store.batches == 2
+
+
+async def test_rows_of_earlier_runs_are_bounded(tmp_path: Path) -> None:
+    """Each run may come to know other addresses, and a server on the internet is started again for years."""
+    with Store(tmp_path / "contest.db") as store:
+
+        def row(number: int, team: int | None) -> IncidentRow:
+            return IncidentRow(an_incident(team=team, address=f"198.51.100.{number}"), 2, number, number + 0.5)
+
+        for team, rows in ((None, 4 * 256 + 3), (1, 4 * 64 + 2), (2, 5)):
+            await store.count_incidents([row(number, team) for number in range(rows)])
+        for _ in range(2):  # the second run finds nothing to do
+            async with RunLog(make_contest(tmp_path), store, Bus()):
+                pass
+            found = store.incidents()
+            others = {one.incident.team: one for one in found if one.incident.code == "(others)"}
+            assert {team: (one.count, one.last) for team, one in others.items()} == {None: (6, 2.5), 1: (4, 1.5)}
+            kept = Counter(one.incident.team for one in found if one.incident.code != "(others)")
+            assert kept == {None: 4 * 256, 1: 4 * 64, 2: 5}
+            assert (1, "198.51.100.1", "out_of_turn") not in counts(found)
+            assert (1, "198.51.100.2", "out_of_turn") in counts(found)
 
 
 @pytest.mark.parametrize("problem", [DatabaseProblem.FULL, DatabaseProblem.AWAY])

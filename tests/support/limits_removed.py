@@ -88,6 +88,7 @@ REMOVED: dict[str, tuple[str, ...]] = {
     "SIGN_UP_SECONDS": ("0", f"{_INVITED}test_so_many_teams_of_one_address_sign_up"),
     "SIGN_UPS_KEPT": ("10**6", f"{_INVITED}test_so_many_answers_are_kept"),
     "PAGE_REQUESTS_PER_SECOND": ("1e9", f"{_PAGE}test_one_address_sends_so_many_requests"),
+    "INCIDENT_ROWS_KEPT": ("10**6", "tests/server/test_incidents.py::test_rows_of_earlier_runs_are_bounded"),
     "MAX_OPEN_QUESTIONS": ("10**6", "tests/server/test_messages.py::test_so_many_questions_of_a_team_wait"),
     "PAGE_BURST_SECONDS": ("10**9", f"{_PAGE}test_one_address_sends_so_many_requests"),
     "TEAM_PROGRAM_BYTES": ("10**12", f"{_STORE}test_versions_keep_their_files_up_to_200_mb"),

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -126,6 +127,8 @@ class ClusterVenue:
         self._durations = Durations(records.results)
         self._packed: dict[tuple[int, int], ProgramSpec] = {}
         """The programs that were packed, by team and version."""
+        self._used: Counter[tuple[int, int]] = Counter()
+        """How many matches need the packed files of a version."""
         self._packing = trio.Lock()  # two matches of a version must not pack it twice
         self._orders: dict[int, Order] = {}
         """The orders of the matches that are being played, by match."""
@@ -173,11 +176,22 @@ class ClusterVenue:
             MatchLost: no worker can play it.
             OSError: the files of a program cannot be read.
         """
+        used: list[tuple[int, int]] = []
+        try:
+            packed = await self._programs_for(attempt.match, used)
+            if packed is None or not is_due():
+                yield None
+            else:
+                async with self._ordered(attempt, packed, is_due) as programs:
+                    yield programs
+        finally:
+            self._used.subtract(used)
+
+    @asynccontextmanager
+    async def _ordered(
+        self, attempt: AttemptView, packed: Sequence[_Packed], is_due: Callable[[], bool]
+    ) -> AsyncIterator[Programs | None]:
         match = attempt.match
-        packed = await self._programs_for(match)
-        if packed is None or not is_due():
-            yield None
-            return
         order = self._order(match, packed)
         self.cluster.begin(order)
         try:
@@ -240,10 +254,14 @@ class ClusterVenue:
             if (event := _event_of(sheet.match, turn)) is not None:
                 self._publish(event)
 
-    async def _programs_for(self, match: Match) -> list[_Packed] | None:
+    async def _programs_for(self, match: Match, used: list[tuple[int, int]]) -> list[_Packed] | None:
+        """Return the packed programs of a match, and add the versions to those that are ``used``."""
         versions = await trio.to_thread.run_sync(self._hosted.versions_for, match)
         if versions is None:
             return None
+        for version in (versions[player] for player in PLAYERS):
+            used.append((version.team, version.number))
+            self._used[used[-1]] += 1  # at once: nobody deletes its files from here on
         return [await self._pack(versions[player]) for player in PLAYERS]
 
     async def _pack(self, version: ProgramVersion) -> _Packed:
@@ -254,7 +272,15 @@ class ClusterVenue:
                     await trio.to_thread.run_sync(make_empty, self.cluster.files)
                 if key not in self._packed:
                     self._packed[key] = await trio.to_thread.run_sync(_packed_spec, version, self.cluster.files)
+                    await self._forget(version.team)
         return _Packed(self._packed[key], version)
+
+    async def _forget(self, team: int) -> None:
+        """Delete the packed files of a team's versions that no match needs: a contest may run for months."""
+        old = [key for key in self._packed if key[0] == team and self._used[key] <= 0]
+        names = {self._packed.pop(key).files for key in old}
+        for name in names - {spec.files for spec in self._packed.values()}:
+            await trio.to_thread.run_sync(partial(Path.unlink, self.cluster.files / name, missing_ok=True))
 
     def _order(self, match: Match, packed: Sequence[_Packed]) -> Order:
         contest, control = self._contest, self._contest.event(match.event).time_control

@@ -18,6 +18,7 @@ import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TypeAlias
@@ -50,6 +51,7 @@ from getstep_server.events import (
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.limits import (
     INCIDENT_DETAIL_CHARS,
+    INCIDENT_ROWS_KEPT,
     INCIDENT_ROWS_PER_TEAM,
     INCIDENTS_SAVED_EVERY_SECONDS,
     SERVER_FAULTS_KEPT,
@@ -89,8 +91,7 @@ class IncidentTally:
     def add(self, incident: Incident) -> int:
         """Count an incident, and return how many of its kind were counted until now."""
         now, key, team = self._clock(), _key(incident), incident.team
-        room = UNAUTHENTICATED_INCIDENT_ROWS if team is None else INCIDENT_ROWS_PER_TEAM
-        if key not in self._rows and self._rows_of[team] >= room:
+        if key not in self._rows and self._rows_of[team] >= _room(team):
             key = OTHERS, team, OTHERS
         row = self._rows.get(key)
         if row is None:
@@ -120,6 +121,40 @@ class IncidentTally:
         """Undo `take_unsaved` for rows that could not be saved."""
         for row in rows:
             self._unsaved[_key(row.incident)] += row.count
+
+
+def _room(team: int | None) -> int:
+    return UNAUTHENTICATED_INCIDENT_ROWS if team is None else INCIDENT_ROWS_PER_TEAM
+
+
+def _oldest(rows: Iterable[IncidentRow]) -> list[IncidentRow]:
+    """Return the rows of earlier runs that are too many, the oldest of each team."""
+    by_team: defaultdict[int | None, list[IncidentRow]] = defaultdict(list)
+    for row in rows:
+        if row.incident.code != OTHERS:
+            by_team[row.incident.team].append(row)
+    kept = {team: INCIDENT_ROWS_KEPT * _room(team) for team in by_team}
+    return [
+        row
+        for team, here in by_team.items()
+        for row in sorted(here, key=lambda one: one.last)[: max(0, len(here) - kept[team])]
+    ]
+
+
+def _folded(rows: Iterable[IncidentRow]) -> list[IncidentRow]:
+    """Return one row for each team, with the counts of all of its rows."""
+    found: dict[int | None, IncidentRow] = {}
+    for row in rows:
+        team = row.incident.team
+        one = found.get(team)
+        if one is None:
+            found[team] = IncidentRow(
+                replace(row.incident, code=OTHERS, address=OTHERS), row.count, row.first, row.last
+            )
+        else:
+            first, last = min(one.first, row.first), max(one.last, row.last)
+            found[team] = IncidentRow(one.incident, one.count + row.count, first, last)
+    return list(found.values())
 
 
 def _key(incident: Incident) -> Key:
@@ -247,6 +282,7 @@ class RunLog:
         self._throttle = EventThrottle(bus.publish, self._incidents)
 
     async def __aenter__(self) -> RunLog:
+        await self._fold()
         self._log = ContestLog(self._contest)
         self._bus.subscribe(self._throttle, EXCEPT_MOVES)
         self._bus.subscribe(self._log, EXCEPT_MOVES)
@@ -262,6 +298,13 @@ class RunLog:
             await self._save(final=True)
             outcome = self.outcome if error is None else "".join(traceback.format_exception(error))
             await trio.to_thread.run_sync(self._log.close, outcome)
+
+    async def _fold(self) -> None:
+        """Add the oldest rows of earlier runs together: their number must not grow with the number of runs."""
+        with suppress(DatabaseError):  # the next run does it
+            rows = await trio.to_thread.run_sync(self._store.incidents)
+            if old := _oldest(rows):
+                await self._store.count_incidents(_folded(old), instead_of=old)
 
     async def run(self) -> None:
         """Store new counts and publish held-back events about once a second, until cancelled."""

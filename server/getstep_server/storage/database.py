@@ -127,6 +127,9 @@ class Database(Protocol):
     def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
         """Add counts to those that are there. Call it in `transact`."""
 
+    def forget_incidents(self, kinds: Sequence[tuple[str, int | None, str]]) -> None:
+        """Delete the counts of these kinds: code, team and address. Call it in `transact`."""
+
     def is_current(self) -> bool:
         """Return False once another database has taken the place of this one."""
 

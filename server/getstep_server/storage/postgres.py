@@ -334,6 +334,11 @@ class PostgresDatabase:
     def shrink(self) -> None:
         """Do nothing: the server uses free pages again by itself."""
 
+    def forget_incidents(self, kinds: Sequence[tuple[str, int | None, str]]) -> None:
+        delete = "DELETE FROM incidents WHERE code = %s AND coalesce(team, -1) = coalesce(%s, -1) AND address = %s"
+        with self._connection.cursor() as cursor:
+            cursor.executemany(delete, kinds)
+
     def is_current(self) -> bool:
         """Return True: a schema that is dropped is missed by the next read."""
         return True

@@ -175,6 +175,10 @@ class SqliteDatabase:
     def count_incidents(self, rows: Sequence[IncidentColumns]) -> None:
         self.connection.executemany(_COUNT_INCIDENTS, rows)
 
+    def forget_incidents(self, kinds: Sequence[tuple[str, int | None, str]]) -> None:
+        delete = "DELETE FROM incidents WHERE code = ? AND ifnull(team, -1) = ifnull(?, -1) AND address = ?"
+        self.connection.executemany(delete, kinds)
+
     def is_current(self) -> bool:
         """Return False once the file was replaced."""
         return _file_id(self._path) == self._file

@@ -350,13 +350,13 @@ class Store:
         """Return False once another database has taken the place of this one."""
         return await self._run_async(lambda: self._db.is_current())
 
-    async def count_incidents(self, rows: list[IncidentRow]) -> None:
-        """Add the counts of ``rows`` to those stored, in one transaction.
+    async def count_incidents(self, rows: list[IncidentRow], instead_of: Sequence[IncidentRow] = ()) -> None:
+        """Add the counts of ``rows`` to those stored, in one transaction, and delete the rows ``instead_of``.
 
         Raises:
             DatabaseError: the disk is full or gone; no count was stored.
         """
-        await self._run_async(lambda: self._write_incidents(rows))
+        await self._run_async(lambda: self._write_incidents(rows, instead_of))
 
     # --- the thread ---
 
@@ -462,9 +462,15 @@ class Store:
             self._db.append((place, *keys, *texts))
         return digest
 
-    def _write_incidents(self, rows: list[IncidentRow]) -> None:
+    def _write_incidents(self, rows: list[IncidentRow], instead_of: Sequence[IncidentRow]) -> None:
         columns = list(map(_incident_columns, rows))
-        self._db.transact(lambda: self._db.count_incidents(columns))
+        kinds = [(one.incident.code, one.incident.team, one.incident.address) for one in instead_of]
+
+        def write() -> None:
+            self._db.forget_incidents(kinds)
+            self._db.count_incidents(columns)
+
+        self._db.transact(write)
 
     def _read_headers(self, place: int) -> list[bytes]:
         return self._db.headers(place)
