@@ -20,6 +20,7 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.contests import make_contest, token_of
+from tests.support.folder_files import unnamed_in
 from tests.support.ledger import OnRecord, audit, on_record, read_ledger
 from tests.support.patience import PATIENCE_SECONDS
 from tests.support.processes import free_port
@@ -107,6 +108,7 @@ def test_a_killed_arena_continues_with_its_house_bot(programs: Programs, tmp_pat
     (event,) = tournament.contest.events
     assert tournament.issued(event.number) == 4
     assert {row.team for row in tournament.table(event) if row.rating is not None} == {1, RANDOM}
+    assert unnamed_in(arena.folder) == []
     assert tournament.settings.changes() == []
 
 

@@ -24,6 +24,7 @@ from getstep_server.runtime.hosted import HostedPrograms
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.convention_programs import PROGRAMS as CONVENTION_PROGRAMS
+from tests.support.folder_files import unnamed_in
 from tests.support.hosted_programs import descendants, game_heads, kill, wait_for, wait_for_end
 from tests.support.languages import SUFFIXES, TOOLS, example, need
 from tests.support.patience import PATIENCE_SECONDS
@@ -132,6 +133,7 @@ def test_16_programs_and_4_bots_play_a_contest_whose_server_is_killed_twice(
         assert verify(load_contest(folder), store).played == len(played) == 40
     left = [*(folder / "programs" / ".playing").glob("*/*"), *(folder / "programs" / ".kept").iterdir()]
     assert not left
+    assert unnamed_in(folder) == []
 
 
 # --- programs that use most of their time --------------------------------------------------------------------

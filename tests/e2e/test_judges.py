@@ -24,6 +24,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from tests.support.contests import make_contest
 from tests.support.crashes import Crashes, Figures, Plan
+from tests.support.folder_files import unnamed_in
 from tests.support.ledger import on_record
 from tests.support.servers import Player, first_legal, running, seated
 
@@ -117,6 +118,7 @@ def test_nothing_announced_is_lost_when_the_server_dies(programs: Programs, tmp_
     assert disturbed.table == undisturbed.table
     assert any(game["resumed"] for game in on_record(disturbed.folder).games)
     assert _journals_of(disturbed.folder) == {}
+    assert unnamed_in(disturbed.folder) == []
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from getstep.languages import LANGUAGES
 from getstep_server.config.host_key import bearer_key
 from getstep_server.standby.marks import read_mark, write_mark
 from tests.support.contests import make_contest, token_of
+from tests.support.folder_files import unnamed_in
 from tests.support.interrupted_contest import wait_until
 from tests.support.languages import of_sdk
 from tests.support.ledger import audit, on_record, read_ledger
@@ -127,6 +128,7 @@ def test_another_host_takes_over_and_the_first_one_stops(programs: Programs, tmp
     assert hosts.bots.wait() == 0
     record = on_record(hosts.second)
     assert len(record.results) == TEAMS * (TEAMS - 1)
+    assert [unnamed_in(folder) for folder in (hosts.first, hosts.second)] == [[], []]
 
 
 @pytest.mark.long

@@ -42,6 +42,13 @@ def unpack(name: str, folder: Path) -> Path:
     return folder
 
 
+def names(archive: Path) -> list[str]:
+    """Return the paths of the files in an old contest's folder."""
+    with tarfile.open(archive) as packed:
+        found = [Path(entry.name) for entry in packed if entry.isfile()]
+    return [path.relative_to("contest").as_posix() for path in found if path.parts[0] == "contest"]
+
+
 def expected(name: str) -> dict[str, Any]:
     """Return the `facts` when the contest was written, its `course`, and how it went on if it was unfinished."""
     files = {path.name: data for path, data in _files(name) if path.parts[0] == "expected"}

@@ -17,11 +17,12 @@ from getstep_server.runtime.run import RunOutcome
 from getstep_server.storage.journal import read, segments
 from getstep_server.storage.store import Store
 from tests.support.command import Command
+from tests.support.folder_files import unnamed
 from tests.support.golden import assert_golden
 from tests.support.servers import Running, connected, running
 from tests.support.tampering import Forged
 
-from .contests import HERE, NAMES, contradictions, course, expected, facts, in_utc, said, transcript, unpack
+from .contests import HERE, NAMES, contradictions, course, expected, facts, in_utc, names, said, transcript, unpack
 from .moves import move
 
 UNFINISHED = [name for name in NAMES if expected(name)["resumed"]]
@@ -44,6 +45,16 @@ def test_it_says_what_it_said(name: str, tmp_path: Path) -> None:
     with in_utc():
         version, short = name.split("/")
         assert_golden(short, transcript(folder), folder=HERE / version)
+
+
+def test_each_file_that_a_contest_has_left_is_named_with_its_bound() -> None:
+    left = [path for archive in HERE.glob("*/*.tar.xz") for path in names(archive)]
+    assert len(left) > 100
+    assert unnamed(left) == []
+    assert unnamed(["contest.log.5", "programs/1/2/files/bot.py", "other", "x/contest.db"]) == [
+        "other",
+        "x/contest.db",
+    ]
 
 
 def opened(name: str, folder: Path) -> Contest:
