@@ -236,7 +236,8 @@ class Viewer {
     this.longest = Math.max(1, ...this.game.turns.map((turn) => turn.t || 0));
     const rows = this.game.turns.map((turn, n) => this.row(turn, n + 1));
     this.parts.moves.replaceChildren(...rows);
-    if (!rows.length) this.parts.moves.append(make("li", { class: "rp-none" }, this.game.problem ? "No turns." : "No turn was played."));
+    const none = this.game.problem ? "No turns." : "No turn was played.";
+    if (!rows.length) this.parts.moves.append(make("li", { class: "rp-none" }, none));
     this.rows = rows;
   }
 
