@@ -14,7 +14,7 @@ import trio
 
 import getstep_server
 from getstep import referee, wire
-from getstep.referee import ABSENT_MISSES, STALLED_MISSES, EndCode, FaultCode
+from getstep.referee import ABSENT_MISSES, AGREED, STALLED_MISSES, EndCode, FaultCode
 from getstep.wire import VERSION, End, GetStep, Goodbye, Penalty, Start, Step
 from getstep_conformance.attack import _times
 from getstep_engines import GAMES
@@ -149,7 +149,7 @@ def test_every_goodbye_of_the_server_is_documented() -> None:
 
 def test_every_end_of_the_server_is_documented() -> None:
     never_sent = {FaultCode.STALLED, Reason.ROUND_LOST}  # a skipped turn, and a result after the match is over
-    said = {*FaultCode, *EndCode, *Reason, *VoidReason} - never_sent
+    said = {*FaultCode, *EndCode, *Reason, *VoidReason, AGREED} - never_sent
     assert said == set(codes("### End codes"))
 
 
