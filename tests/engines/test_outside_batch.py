@@ -69,7 +69,7 @@ def test_it_has_an_environment_and_is_a_game_of_openspiel() -> None:
 
 def test_a_package_brings_a_fast_batch_for_its_game(fast_othello: type[Batch]) -> None:
     assert fast_othello.__name__ == "OthelloBatch"
-    check_batch("othello", count=12)
+    check_batch("othello", count=4)
 
 
 @pytest.mark.parametrize("game", ["chain_reaction", "linkage", "longest_path", "pseudo_tonga"])
