@@ -14,7 +14,7 @@ from getstep_server.events import ContestStarted, MatchEnded, MatchStarted, Wait
 from getstep_server.records.match import Match
 from getstep_server.runtime.presence import PATIENCES, Gathering, resume_patience
 from tests.support.contests import make_contest
-from tests.support.director import PATIENCE, SMALL, DecidedStage, Stage, numbers, slow
+from tests.support.director import PATIENCE, SMALL, DecidedStage, MemoryStore, Stage, numbers, slow
 from tests.support.servers import round_robin
 
 pytestmark = pytest.mark.usefixtures("jumping_time")
@@ -31,12 +31,10 @@ async def resumed(folder: Path) -> DecidedStage:
     contest = make_contest(folder, 3, start={"absent_seconds": PATIENCE}, **SMALL)
     before = Stage(contest)
     await before.play(1, 2, 3)
-    stage = DecidedStage(contest)
-    chain = before.store.chain
+    chain, store = before.store.chain, MemoryStore()
     first = next(place for place, record in enumerate(chain, start=1) if record.match is not None)
-    for record in chain[:first]:
-        stage.store.decide(record)
-    return stage
+    store.chain += chain[:first]
+    return DecidedStage(contest, store=store, records=store.chain)
 
 
 def reasons(stage: Stage, team: int) -> list[str]:
