@@ -142,6 +142,7 @@ def built(context: Path, folder: Path) -> Stage:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(2 * INSTALL_SECONDS)
 @pytest.mark.skipif(sys.platform != "linux" or not shutil.which("mmdebstrap"), reason="no mmdebstrap here")
 @pytest.mark.skipif(sys.platform == "linux" and os.geteuid() != 0, reason="only root can change the root")
 def test_the_image_is_healthy_while_it_runs_a_contest(programs: Programs, tmp_path: Path) -> None:
