@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from tests.support.command import Command
 from tests.support.decisions import save
 from tests.support.played_contests import play_scenes, scenes_of_hop
 from tests.support.postgres import PostgresServer, needs_postgres
+from tests.support.random_results import half_played
+from tests.support.site import Site, without_status
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +97,25 @@ def begun(autumn: Path, seeded: None) -> Path:
         save(store, record_of_settings(settings))
         save(store, record_of_pairings(fields))
     return autumn
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A contest of which two of three matches are over."""
+    return half_played(tmp_path / "half")
+
+
+@pytest.fixture
+def typed(tmp_path: Path) -> Path:
+    """The same contest, for commands."""
+    return half_played(tmp_path / "typed")
+
+
+@pytest.fixture
+async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
+    """Its pages, with no other status than the test gives it."""
+    async with without_status(folder, monkeypatch) as site:
+        yield site
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +21,9 @@ from getstep_server.web.host_api import HOST_ROUTES, HostMade
 from getstep_server.web.http import Response
 from getstep_server.web.openapi import description
 from tests.support.console import PAUSE, Program
-from tests.support.random_results import half_played
-from tests.support.site import Site, without_status
+from tests.support.site import Site
 
 TEAMS = ["Ada", "Blaise", "Carl"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return half_played(tmp_path / "half")
-
-
-@pytest.fixture
-def typed(tmp_path: Path) -> Path:
-    """The same contest, for commands."""
-    return half_played(tmp_path / "typed")
-
-
-@pytest.fixture
-async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    async with without_status(folder, monkeypatch) as site:
-        yield site
 
 
 def refused(answer: Response, status: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +19,10 @@ from getstep_server.web.app import App
 from getstep_server.web.host_access import COOKIE
 from getstep_server.web.http import HostCheck, HttpServer
 from tests.support.console import PAUSE, Host, Program
-from tests.support.random_results import half_played
-from tests.support.site import Site, without_status
+from tests.support.site import Site
 
 POSTS = [path.removeprefix("/host/") for path in host._POST]
 READS = ["/host", "/host/changes", "/host/slip/1", "/host/files/backup.zip", "/host/files/records.jsonl"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return half_played(tmp_path / "half")
-
-
-@pytest.fixture
-async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    async with without_status(folder, monkeypatch) as site:
-        yield site
 
 
 def unchanged(site: Site, folder: Path) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,23 +17,10 @@ from getstep_server.web.feed import Feed
 from getstep_server.web.http import Request, Response
 from getstep_server.web.live import code_of
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.random_results import half_played
-from tests.support.site import Site, without_status
+from tests.support.site import Site
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEY = "a-key-of-some-length"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return half_played(tmp_path / "half")
-
-
-@pytest.fixture
-async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    """A contest in which some matches are open, with the status that the test gives it."""
-    async with without_status(folder, monkeypatch) as site:
-        yield site
 
 
 async def ask(site: Site, address: str = "127.0.0.1", key: str | None = None) -> Response:

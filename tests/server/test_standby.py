@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -262,17 +262,6 @@ def test_a_certificate_is_for_one_number_and_one_key() -> None:
 
 
 # --- the page -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return half_played(tmp_path / "half")
-
-
-@pytest.fixture
-async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    async with without_status(folder, monkeypatch) as site:
-        yield site
 
 
 class Standby:

@@ -7,7 +7,6 @@ import io
 import re
 import socket
 import zipfile
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -36,25 +35,7 @@ from getstep_server.web.http import Download, EventStream, Request, Response
 from getstep_server.web.listener import open_page_listener
 from tests.support.console import Host, refresh
 from tests.support.patience import PATIENCE_SECONDS
-from tests.support.random_results import half_played
-from tests.support.site import Site, without_status
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return half_played(tmp_path / "half")
-
-
-@pytest.fixture
-def typed(tmp_path: Path) -> Path:
-    """The same contest, for commands."""
-    return half_played(tmp_path / "typed")
-
-
-@pytest.fixture
-async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
-    async with without_status(folder, monkeypatch) as site:
-        yield site
+from tests.support.site import Site
 
 
 async def test_a_link_opens_one_session(site: Site, folder: Path) -> None:
