@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 
-from getstep_server.config.contest import Contest, contest_path, load_contest
+from getstep_server.config.contest import Contest, contest_path, database_path, load_contest
 from getstep_server.config.database_address import DatabaseAddress
 from getstep_server.net import registry
 from getstep_server.play import deadlines
@@ -24,6 +24,7 @@ from tests.support.played_contests import play_scenes, scenes_of_hop
 from tests.support.postgres import PostgresServer, needs_postgres
 from tests.support.random_results import half_played
 from tests.support.site import Site, without_status
+from tests.support.tampering import Forged
 
 
 @pytest.fixture(scope="session")
@@ -116,6 +117,14 @@ async def site(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S
     """Its pages, with no other status than the test gives it."""
     async with without_status(folder, monkeypatch) as site:
         yield site
+
+
+@pytest.fixture
+def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
+    """A copy of the database of the module's contest, to be changed."""
+    copy = Forged(database_path(contest.folder), tmp_path / "contest.db")
+    yield copy
+    copy.close()
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from getstep.wire import Start
 from getstep_engines import GAMES
-from getstep_server.config.contest import Contest, database_path
+from getstep_server.config.contest import Contest
 from getstep_server.programs.adding import _games_of
 from getstep_server.records.pairings import pairings_in
 from getstep_server.records.record import RecordError
@@ -19,7 +19,7 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import VerifyError, verify
 from tests.support.contests import make_contest
-from tests.support.played_contests import Scene, clumsy, play_scenes
+from tests.support.played_contests import play_six_of_tonga
 from tests.support.random_results import make_up
 from tests.support.servers import connected, running, seated
 from tests.support.tampering import Forged
@@ -63,17 +63,7 @@ def test_the_seed_decides(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
-    """Six games of three teams, the second of which was resumed after a crash."""
-    folder = tmp_path_factory.mktemp("played") / "tonga"
-    scenes = [Scene(n, clumsy, clumsy, stop=9 if n == 2 else None) for n in range(1, 7)]
-    return play_scenes(folder, "pseudo_tonga", lambda _: scenes, teams=3, size="6-10")
-
-
-@pytest.fixture
-def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
-    copy = Forged(database_path(contest.folder), tmp_path / "contest.db")
-    yield copy
-    copy.close()
+    return play_six_of_tonga(tmp_path_factory.mktemp("played") / "tonga", size="6-10")
 
 
 def test_the_drawn_sizes_are_on_record_played_and_verified(contest: Contest) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from getstep.replay import read_replays, replay_data, replay_page
 from getstep.wire import Start
 from getstep_engines import GAMES
 from getstep_server.cli.main import run_command
-from getstep_server.config.contest import Contest, contest_path, database_path, load_contest
+from getstep_server.config.contest import Contest, contest_path, load_contest
 from getstep_server.errors import ConfigError
 from getstep_server.play.judge import start_message
 from getstep_server.programs.adding import opening_objection
@@ -29,7 +29,7 @@ from getstep_server.storage.store import Store
 from getstep_server.storage.verify import VerifyError, verify
 from getstep_server.web.own_games import own_turns
 from tests.support.contests import make_contest
-from tests.support.played_contests import Scene, clumsy, play_scenes
+from tests.support.played_contests import play_six_of_tonga
 from tests.support.random_results import make_up
 from tests.support.tampering import Forged
 
@@ -82,17 +82,7 @@ def test_without_openings_the_records_have_no_word_of_them(tmp_path: Path) -> No
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
-    """Six games of three teams, the second of which was resumed after a crash."""
-    folder = tmp_path_factory.mktemp("played") / "tonga"
-    scenes = [Scene(n, clumsy, clumsy, stop=9 if n == 2 else None) for n in range(1, 7)]
-    return play_scenes(folder, "pseudo_tonga", lambda _: scenes, teams=3, openings=4)
-
-
-@pytest.fixture
-def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
-    copy = Forged(database_path(contest.folder), tmp_path / "contest.db")
-    yield copy
-    copy.close()
+    return play_six_of_tonga(tmp_path_factory.mktemp("played") / "tonga", openings=4)
 
 
 def test_openings_are_on_record_played_and_verified(contest: Contest) -> None:

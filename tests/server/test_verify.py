@@ -7,7 +7,6 @@ import random
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +47,6 @@ def contest(tmp_path_factory: pytest.TempPathFactory) -> Contest:
     """A finished contest in which everything has happened."""
     folder = tmp_path_factory.mktemp("played") / "hop"
     return play_scenes(folder, "hop", scenes_of_hop, teams=4, settings=False)
-
-
-@pytest.fixture
-def forged(contest: Contest, tmp_path: Path) -> Iterator[Forged]:
-    copy = Forged(database_path(contest.folder), tmp_path / "contest.db")
-    yield copy
-    copy.close()
 
 
 def verified(contest: Contest, path: DatabaseAddress, head: str | None = None) -> Verified:

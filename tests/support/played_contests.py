@@ -347,6 +347,12 @@ def _unplayed(match: Match, attempt: int, winner: int | None, reason: str) -> Re
     return Result(match, winner, reason, "as told", scores, 0, nothing, (0, 0), started, 0.0, attempt)  # type: ignore[arg-type]  # a winner is 0 or 1, a reason a known one
 
 
+def play_six_of_tonga(folder: Path, *, size: str | None = None, openings: int | None = None) -> Contest:
+    """Return a contest of six games of three teams, the second of which was resumed after a crash."""
+    scenes = [Scene(n, clumsy, clumsy, stop=9 if n == 2 else None) for n in range(1, 7)]
+    return play_scenes(folder, "pseudo_tonga", lambda _: scenes, teams=3, size=size, openings=openings)
+
+
 def play_scenes(
     folder: Path,
     game: str,
