@@ -387,6 +387,47 @@ def test_only_the_named_boards_restart(case: Case) -> None:
         actions = fresh.random_actions(generator)
 
 
+@EACH_GAME
+def test_copies_of_boards_go_on_apart_from_them(case: Case) -> None:
+    batch, generator = case.make(6), np.random.default_rng(7)
+    for _ in range(9):  # in hop some moves are not finished then
+        batch.play(batch.random_actions(generator))
+    before, numbers = looks(batch), [4, 1, 1, 5]
+    twin = batch.take(np.array(numbers))
+    assert len(twin) == 4
+    assert looks(twin) == [before[number] for number in numbers]
+    same = batch.take(np.arange(6))
+    while not batch.over.all():
+        actions = batch.random_actions(generator)
+        batch.play(actions)
+        same.play(actions)
+        assert looks(same) == looks(batch)
+    assert same.scores().tolist() == batch.scores().tolist()
+    assert looks(twin) == [before[number] for number in numbers]
+    while not twin.over.all():
+        twin.play(twin.random_actions(generator))
+
+
+def looks(batch: Batch) -> list[object]:
+    """Return all that can be seen of each board."""
+    seen = (batch.to_move, batch.winner, batch.over, batch.hopping, batch.legal(), batch.observations())
+    return list(zip(*(array.tolist() for array in seen), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        (np.array([0, 3]), "there is no board 3; expected 0 to 2"),
+        (np.array([-1]), "there is no board -1; expected 0 to 2"),
+        (np.zeros((1, 1), np.intp), re.escape("an array (1, 1) of int64; expected (n,) integers")),
+        (np.array([True, False, True]), re.escape("an array (3,) of bool; expected (n,) integers")),
+    ],
+)
+def test_only_boards_of_the_batch_are_copied(numbers: NDArray[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ChainReactionBatch(3).take(numbers)
+
+
 @pytest.mark.parametrize(
     ("make", "first", "actions", "message"),
     [

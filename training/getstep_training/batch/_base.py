@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from getstep_engines import Game, State
 from ._words import Flags, Numbers
 
 NOBODY = -1
+
+AnyBatch = TypeVar("AnyBatch", bound="Batch")
 
 
 def cells_of(game: Game) -> range:
@@ -147,6 +149,32 @@ class Batch(ABC):
         self._check_array("players on turn", to_move, (len(self),), range(2))
         self._set_boards(boards.astype(np.int8).reshape(len(self), -1), to_move.astype(np.int8))
 
+    def take(self: AnyBatch, numbers: Numbers) -> AnyBatch:
+        """Return a new batch with copies of these boards, in this order: a search tries actions on them.
+
+        Unfinished moves are copied, too, and all that `set_boards` cannot know. This batch does not change.
+
+        Args:
+            numbers: numbers of boards, each any number of times.
+
+        Raises:
+            ValueError: the numbers are not one row of integers, or there is no board with one of them.
+        """
+        numbers = np.asarray(numbers)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise ValueError(f"the numbers are an array {numbers.shape} of {numbers.dtype}; expected (n,) integers")
+        if len(wrong := numbers[(numbers < 0) | (numbers >= len(self))]):
+            raise ValueError(f"there is no board {wrong[0]}; expected 0 to {len(self) - 1}")
+        twin = object.__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.to_move, twin.winner, twin._running = (
+            self.to_move[numbers],
+            self.winner[numbers],
+            self._running[numbers],
+        )
+        twin._take(numbers.astype(np.intp))
+        return twin
+
     def _check_array(self, name: str, array: NDArray[Any], shape: tuple[int, ...], values: range) -> None:
         if array.shape != shape or array.dtype.kind not in "iu":
             raise ValueError(f"the {name} are an array {array.shape} of {array.dtype}; expected {shape} integers")
@@ -180,6 +208,10 @@ class Batch(ABC):
     @abstractmethod
     def _set_boards(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
         """Check the boards ``(count, squares)``, then put all games into these positions; some may be over."""
+
+    @abstractmethod
+    def _take(self, at: Numbers) -> None:
+        """Replace what this batch has for each board by copies of that of the boards ``at``."""
 
     def _end(self, at: Numbers, lead: NDArray[Any]) -> None:
         """End the games ``at``. ``lead`` is above 0 if the first player wins, below 0 if the second does."""

@@ -100,6 +100,10 @@ class FillingBatch(Batch):
         self._left[:] = (cells == 0).sum(1)
         self._finish(np.flatnonzero(self._left == 0))
 
+    def _take(self, at: Numbers) -> None:
+        self._cells, self._order, self._place = self._cells[at], self._order[at], self._place[at]
+        self._left, self._first = self._left[at], np.arange(len(at)) * self.actions
+
     def _finish(self, at: Numbers) -> None:
         """Score the full boards ``at``."""
         if len(at):

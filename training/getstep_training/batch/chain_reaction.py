@@ -115,6 +115,10 @@ class ChainReactionBatch(Batch):
         at = np.flatnonzero(won)
         self._end(at, np.where(red[at].any(1), 1, -1))
 
+    def _take(self, at: Numbers) -> None:
+        self._ones, self._twos, self._fours = self._ones[at], self._twos[at], self._fours[at]
+        self._mine, self._theirs = self._mine[at], self._theirs[at]
+
     def _explode(self, at: Numbers, fours: Words) -> None:
         """Play the waves on the boards ``at``, which begin with the squares ``fours`` at capacity."""
         ones, twos, theirs = self._ones[at], self._twos[at], self._theirs[at]

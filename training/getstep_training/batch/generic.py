@@ -114,6 +114,10 @@ class GameBatch(Batch):
         self.winner[:] = NOBODY
         self._read(np.arange(len(self)))
 
+    def _take(self, at: Numbers) -> None:
+        self._states = [self._states[number].copy() for number in at]
+        self._paths = [self._paths[number] for number in at]
+
     def _read(self, at: Numbers) -> None:
         """Read who is on turn on the boards ``at``, and which games are over."""
         for number in at:

@@ -161,6 +161,10 @@ class HopBatch(Batch):
         self._black, self._white = to_words(cells == 1), to_words(cells == 2)
         self._settle(every, _open_ways(self._black | self._white), np.zeros(len(self), np.uint64))
 
+    def _take(self, at: Numbers) -> None:
+        self._black, self._white, self._ways = self._black[at], self._white[at], self._ways.take(at, 1)
+        self._hops, self.turns = self._hops[at], self.turns[at]
+
     def _settle(self, ended: Flags, open_ways: Words, hopping: Words) -> None:
         """End the games that are over, and pass over players without a legal move, on the boards whose turn ended.
 

@@ -139,6 +139,9 @@ class LinkageBatch(Batch):
         self._free = to_words(flat == 0) & _FULL
         self._settle(np.arange(len(self)))
 
+    def _take(self, at: Numbers) -> None:
+        self._placed, self._free = self._placed.take(at, 1), self._free[at]
+
     def _settle(self, at: Numbers) -> None:
         """Pass over players without a legal placement; end the games in which no domino fits anywhere."""
         left = self._left()[:, at].any(0)
