@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from getstep_engines import Game, Player, State
 
-from .mcts import A_FEW_MOVES, TO_THE_END, Node, Played, descend, moves_run_out, play_out
+from .mcts import A_FEW_MOVES, TO_THE_END, Node, moves_run_out, simulate
 
 SECONDS = 60.0
 """The default time for a game, on one core."""
@@ -395,14 +395,7 @@ class _Judge:
         root = Node(state)
         results: list[float] = []
         while not results or self._clock() < deadline:
-            position = state.copy()
-            game: Played = ([], [])
-            path = descend(root, position, game)
-            play_out(position, game, self._style.longest_playout, self._dice)
-            result = position.estimate()
-            for node, chosen in path:
-                node.learn(chosen, result, game, self._style.bonus)
-            results.append(result)
+            results.append(simulate(root, state, self._style, self._dice)[0])
         return root, results
 
 

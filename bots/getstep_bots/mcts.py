@@ -99,27 +99,36 @@ def search(position: State, seconds: float, style: Style) -> tuple[Any, float | 
     dice = Random()
     root = Node(position)
     while len(root.moves) > 1 and perf_counter() < deadline:
-        state = position.copy()
-        game: Played = ([], [])
-        path = descend(root, state, game)
-        play_out(state, game, style.longest_playout, dice)
-        result = state.estimate()
-        for node, number in path:
-            node.learn(number, result, game, style.bonus)
+        simulate(root, position, style, dice)
     best = root.visits.index(max(root.visits))
-    return root.moves[best], root.totals[best] / root.visits[best] if root.visits[best] else None
+    return root.most_visited, root.totals[best] / root.visits[best] if root.visits[best] else None
 
 
 Played = tuple[list[Any], list[Any]]
 """The moves of both players in one game."""
 
 
-class Node:
-    """A position in the tree, with statistics of each legal move from the view of the player on turn."""
+def simulate(root: Node, position: State, style: Style, dice: Random) -> tuple[float, int]:
+    """Simulate a game from the position of the root; return its result for the first player and its length."""
+    state = position.copy()
+    game: Played = ([], [])
+    path = descend(root, state, game)
+    play_out(state, game, style.longest_playout, dice)
+    result = state.estimate()
+    for node, number in path:
+        node.learn(number, result, game, style.bonus)
+    return result, len(game[0]) + len(game[1])
 
-    def __init__(self, state: State) -> None:
+
+class Node:
+    """A position in the tree, with statistics of each legal move from the view of the player on turn.
+
+    ``moves`` are the legal moves in the order in which they are tried, if it matters.
+    """
+
+    def __init__(self, state: State, moves: list[Any] | None = None) -> None:
         self.player = state.to_move
-        self.moves = list(state.legal_moves())
+        self.moves = list(state.legal_moves()) if moves is None else moves
         self.numbers = {tuple(move): number for number, move in enumerate(self.moves)}
         self.children: dict[int, Node] = {}
         self.visits = [0] * len(self.moves)
@@ -127,6 +136,17 @@ class Node:
         self.later_visits = [0] * len(self.moves)
         self.later_totals = [0.0] * len(self.moves)
         self.values = [1.0] * len(self.moves)  # so that each move is tried once
+
+    @property
+    def most_visited(self) -> Any:
+        """The move with the most visits; of several, the first."""
+        return self.moves[self.visits.index(max(self.visits))]
+
+    def expect(self, values: list[float], bonus: float) -> None:
+        """Give each move a value before its first visit, as if it were a move's AMAF average."""
+        self.later_visits = [BORROWED] * len(values)
+        self.later_totals = [BORROWED * value for value in values]
+        self.values = [value + bonus for value in values]
 
     def learn(self, number: int, result: float, game: Played, bonus: float) -> None:
         """Add a result to the move played here, and to the AMAF statistics of the player's moves from here on."""

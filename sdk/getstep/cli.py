@@ -33,6 +33,7 @@ from .client.settings import (
     find_token,
 )
 from .conventions import CONVENTIONS
+from .samples import LEVEL_GAMES, LEVELS
 from .sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from .text import Console, as_started, command_word
 from .turn import Callback
@@ -96,6 +97,10 @@ With --resign 0.95 or --draw 0.05, a game ends as soon as the estimates that bot
 agree for --agree moves of each. Add --play-on first: it ends no game early, and says how often that would have
 been wrong.
 
+With --level 3, the opponent is a sample bot of known strength, and you read if your bot beats it: if the 95 %
+interval of the Elo difference is above 0. The games begin with the openings of the game's book, as when the
+levels were rated. With --levels it plays against level 1, 2 and so on until one is not beaten.
+
 With --debug no time counts. A bot in Python runs in this terminal: breakpoint() in it opens pdb, and the debugger
 of your editor works. It is so without the option, too, while a debugger is attached. A bot in another language
 is yours to start under its debugger, as is then printed. Practice waits for it.
@@ -109,6 +114,8 @@ examples:
   getstep practice my_bot.py --against last_week.py --games 100 --limit 0.5
   getstep practice new.py --against old.py --sprt
   getstep practice new.py --against mcts --resign 0.95 --play-on
+  getstep practice my_bot.py --level 3
+  getstep practice my_bot.py --levels
   getstep practice my_bot.py --game pseudo_tonga --option size=10
   getstep practice my_bot.py --watch
   getstep practice my_bot.py --debug
@@ -492,9 +499,21 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
     opponent.add_argument(
         "--against",
         metavar="BOT",
-        default="greedy",
+        default=DEFAULT_OPPONENT,
         help="random, greedy (the default), mcts, hesitant, or a bot's file;"
         " for pseudo_tonga also house_pseudo_tonga, the opponent of the TopCoder contest",
+    )
+    opponent.add_argument(
+        "--level",
+        type=_level,
+        metavar="N",
+        help="play against a sample bot of known strength, and see if it is beaten: 1 (random), 2 (greedy),"
+        f" or 3 to {len(LEVELS)}, searches of 1,000 to 30,000 moves",
+    )
+    opponent.add_argument(
+        "--levels",
+        action="store_true",
+        help=f"play against level 1, 2 and so on, {LEVEL_GAMES} games each, until one is not beaten",
     )
     _add_own_convention(
         parser,
@@ -535,6 +554,13 @@ def _add_practice(parser: argparse.ArgumentParser) -> None:
         help="the file for the replays (default my_bot-practice.html; with --from, REPLAY-from-37.html)",
     )
     parser.add_argument("--open", action="store_true", help="show the replays in your browser")
+
+
+def _level(text: str) -> int:
+    """Return the level that an argument names. Raises argparse.ArgumentTypeError."""
+    if text in map(str, range(1, len(LEVELS) + 1)):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"expected a level, 1 to {len(LEVELS)} ({text[:20]!r})")
 
 
 def _add_move(parser: argparse.ArgumentParser) -> None:

@@ -323,7 +323,7 @@ def score_line(pairs: Collection[PairOutcomes], test: Sprt | None = None) -> str
 
 
 def elo_text(elo: tuple[float, float, float]) -> str:
-    """Return a difference in Elo with its interval."""
+    """Return an Elo difference with its interval, such as ``"Elo +120 [+60, +190]"``."""
     value, low, high = map(_signed, elo)
     return f"Elo {value} [{low}, {high}]"
 

@@ -12,7 +12,8 @@ import pytest
 from benchmarks.bots import ask, bot, play
 from getstep import Turn
 from getstep.notes import Collector, collected
-from getstep_bots import hesitant, mcts, random_bot
+from getstep.samples import LEVELS, SAMPLES
+from getstep_bots import counted, hesitant, mcts, random_bot
 from getstep_engines import GAMES, State
 from getstep_server.bot_runner.sample_bots import sample_bots
 from tests.support.patience import PATIENCE_SECONDS
@@ -33,6 +34,8 @@ PAIRINGS = [(name, game) for name in BOTS for game in games_of(name)]
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcts, "LONGEST_THINK", 0.001)
+    for name in LEVELS[2:]:
+        monkeypatch.setattr(f"getstep_bots.{name}.MOVES", 20)
 
 
 def the_turn(game: str, **fields: Any) -> Turn:
@@ -153,3 +156,62 @@ def test_it_finds_a_win_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     board[3][4], board[3][5], board[7][0] = 1, 2, 1  # hopping over White's last piece wins at once
     state = GAMES["hop"].from_board(board, True)
     assert mcts.search(state, 0.2, mcts.A_FEW_MOVES)[0] == [(3, 4), (3, 6)]
+
+
+# --- the levels -------------------------------------------------------------------------------------------------
+
+
+def test_a_level_is_a_sample_bot_and_says_which() -> None:
+    assert set(SAMPLES.values()) == set(BOTS)
+    for level, name in enumerate(LEVELS[2:], 3):
+        first = sample_bots()[name].read_text(encoding="utf-8").partition("\n")[0]
+        assert f"level {level} of {len(LEVELS)}" in first
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_level_simulates_its_number_of_moves_whatever_the_time(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated = []
+    simulate = mcts.simulate
+
+    def counting(*args: Any) -> tuple[float, int]:
+        found = simulate(*args)
+        simulated.append(found[1])
+        return found
+
+    monkeypatch.setattr(counted, "simulate", counting)
+    state = GAMES[game].start()
+    moves = [
+        counted.counted_move(state.board(), True, the_turn(game, time_left_ms=ms), 300)
+        for ms in (10**6, 10**9)  # it stops after some minutes, or some days
+    ]
+    assert moves[0] == moves[1]
+    half = simulated[: len(simulated) // 2]
+    assert half == simulated[len(simulated) // 2 :]
+    assert sum(half[:-1]) < 300 <= sum(half)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_level_without_time_plays_as_the_greedy_bot(game: str) -> None:
+    state = GAMES[game].start()
+    for number in range(5):
+        turn = the_turn(game, move_number=number, time_left_ms=0)
+        move = ask(bot(LEVELS[-1]), state, turn)
+        assert move == ask(bot("greedy"), state, turn)
+        state.play(move)
+
+
+def test_a_level_stops_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(step=0.1)
+    monkeypatch.setattr(counted, "perf_counter", lambda: next(clock))
+    state = GAMES["hop"].start()
+    counted.counted_move(state.board(), True, the_turn("hop", time_left_ms=4000), 10**9)
+    assert next(clock) == pytest.approx(2.2, abs=0.15)
+
+
+def test_a_budget_lasts_for_a_level_on_the_largest_board() -> None:
+    left = 20.0
+    for _ in range(16 * 16 // 2):
+        left -= counted.SHARES["budget"] * left
+    assert left > 0.1  # and the bot answers at once if there is no time

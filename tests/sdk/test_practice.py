@@ -7,6 +7,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from getstep.games import games_named, read_move
 from getstep.local_matches import Results, series
 from getstep.local_matches.browser import GROUP, BrowserPlayer
 from getstep.local_matches.human import HumanPlayer, Quit
+from getstep.local_matches.levels import beaten, openings_for
 from getstep.local_matches.match import PlayedMatch
 from getstep.local_matches.players import Player, ProcessPlayer
 from getstep.local_matches.screen import Screen
 from getstep.local_matches.series import Entrant, Plan, entrant, find_game
+from getstep.openings import BALANCED
 from getstep.referee import STALLED_MISSES
 from getstep.sprt import Sprt, wilson
 from getstep_engines import GAMES, Game, State, Touched
@@ -618,6 +621,58 @@ def test_help_lists_the_options_of_the_games(capsys: pytest.CaptureFixture[str])
     assert "pseudo_tonga has size, a whole number from 6 to 16 in steps of 2 (squares along a side" in said
 
 
+def test_levels_are_played_until_one_is_not_beaten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = str(tmp_path / "r.html")
+    assert practise("greedy", "--game", "linkage", "--levels", "--games", "6", "--seed", "1", "--html", page) == 0
+    out = capsys.readouterr().out
+    assert "Level 1 (random) is beaten: Elo +" in out
+    assert "Level 2 (greedy) is not beaten yet: Elo " in out, "it is itself"
+    assert "Level 3" not in out
+    assert "greedy beats level 1, not yet level 2 (greedy). A level is beaten if" in out
+    assert out.count("Game 6 of 6") == 2
+
+
+def test_a_level_is_a_sample_bot_of_known_strength(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = str(tmp_path / "r.html")
+    assert practise("random", "--game", "linkage", "--level", "3", "--games", "2", "--html", page) == 0
+    out = capsys.readouterr().out
+    assert "random against search_1000, linkage: 0 won, 0 drawn, 2 lost" in out
+    assert "Level 3 (search_1000) is not beaten yet: Elo -∞ [-∞, " in out
+
+
+def repeated(pairs: int) -> Results:
+    """Return the results of a bot that has won all games, each of which is a copy of two."""
+    played = [play(first_legal, "pseudo_tonga", games=2, against=_raises, seed=1).matches for _ in range(pairs)]
+    return Results("a", "b", "pseudo_tonga", tuple(match for pair in played for match in pair))
+
+
+def test_copies_of_a_few_games_do_not_beat_a_level() -> None:
+    results = repeated(1)
+    assert results.copied is None
+    results = repeated(4)
+    assert results.elo is not None
+    assert results.elo[1] > 0
+    assert "copies of 1 pair" in str(results.copied)
+    assert not beaten(results)
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "convention", "expected"),
+    [
+        ("hop", {}, "", BALANCED),
+        ("pseudo_tonga", {"size": 8}, "", BALANCED),
+        ("pseudo_tonga", {"size": 6}, "", None),
+        ("pseudo_tonga", {"size": "6-16"}, "", None),
+        ("longest_path", {}, "prodrive", None),
+    ],
+)
+def test_games_against_a_level_begin_with_the_book_if_there_is_one(
+    game: str, options: dict[str, int | str], convention: str, expected: str | None
+) -> None:
+    bot = replace(entrant("greedy"), convention=convention)
+    assert openings_for(GAMES[game], options, bot) == expected
+
+
 _TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
 
 
@@ -633,6 +688,8 @@ _TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
         (("greedy", "--game", "hop", "--elo1", "3"), "--elo1 3: there is no test without --sprt"),
         (("greedy", "--game", "hop", "--sprt", "--elo1", "-3"), "--sprt: elo0 = 0.0, elo1 = -3.0, expected"),
         (("greedy", "--game", "hop", "--sprt", "--games", "3"), "games: a test counts pairs, so expected an even"),
+        (("greedy", "--game", "hop", "--levels", "--sprt"), "--levels plays whole games"),
+        (("greedy", "--game", "hop", "--levels", "--games", "3"), "games: a level is measured by pairs"),
         (("greedy", "--game", "hop", "--sprt", "--human"), "--sprt compares two bots"),
         ((*_TONGA, "size=9"), "options: size is 9; expected a whole number from 6 to 16 in steps of 2"),
         ((*_TONGA, "size=7-16"), "options: size is '7-16'; expected a whole number from 6 to 16 in steps of 2, or"),
@@ -644,6 +701,13 @@ _TONGA = ("greedy", "--game", "pseudo_tonga", "--option")
 def test_wrong_usage(arguments: tuple[str, ...], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert practise(*arguments) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("level", ["0", "7", "x", "", "-1", "²"])
+def test_a_level_that_there_is_not(level: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        practise("greedy", "--game", "hop", f"--level={level}")
+    assert f"argument --level: expected a level, 1 to 6 ({level!r})" in capsys.readouterr().err
 
 
 def test_the_game_is_the_one_that_the_file_names(tmp_path: Path) -> None:

@@ -21,17 +21,18 @@ from getstep.llm import CONVENTION as LLM
 from getstep.llm import model_named, model_of
 from getstep.notes import noted_line
 from getstep.openings import book_setting
+from getstep.samples import DEFAULT_OPPONENT, LEVEL_GAMES, LEVELS
 from getstep.sprt import DEFAULTS, Sprt
 from getstep.text import Console, duration, escape_control_chars, short_repr
 
 from .browser import BrowserPlayer, Page, find_page
 from .human import HumanPlayer, Quit
+from .levels import BEATEN_IF, beaten, level_text, openings_for, reached_text
 from .position import Position, position_in, sides_from
 from .results import WIDTH, Results
 from .screen import Screen, turn_text
 from .series import (
     DEFAULT_GAMES,
-    DEFAULT_OPPONENT,
     GAMES_WITH_TEST,
     Entrant,
     Plan,
@@ -54,6 +55,10 @@ PLAYED, FAULTY, STOPPED = 0, 1, 130
 
 def practise(options: argparse.Namespace, console: Console) -> int:
     """Run the command; return the exit code."""
+    if options.levels and (options.replay is not None or options.sprt):
+        raise SetupError(
+            "--levels plays whole games, a fixed number against each level; leave out --from and --sprt."
+        )
     if options.browser and not options.human:
         raise SetupError("--browser is for --human: add it to play against your bot yourself.")
     test, agreement = _test(options), agreement_of(agreement_settings(options))
@@ -63,41 +68,82 @@ def practise(options: argparse.Namespace, console: Console) -> int:
     if begins is None:
         check_game(_game_name(options), options.bot)
     bot = _own_bot(options, console)
+    plan = _plan(options, bot, begins, test, agreement)
+    results, reached = _climb(options, plan, bot, console) if options.levels else _play(options, plan, bot, console)
+    if results.matches:
+        _save(options, bot, results, console)
+    if reached:
+        console.say("\n" + _wrapped(f"{reached} {BEATEN_IF}"))
+    if results.stopped:
+        return STOPPED
+    return FAULTY if results.faults else PLAYED
+
+
+def _plan(
+    options: argparse.Namespace,
+    bot: Entrant,
+    begins: Position | None,
+    test: Sprt | None,
+    agreement: Agreement | None,
+) -> Plan:
+    if options.levels and not bot.clock:
+        raise SetupError("--levels measures how strong a bot is in time; leave out --debug, or --levels.")
     most = GAMES_WITH_TEST if test else 1 if options.human or begins or not bot.clock else DEFAULT_GAMES
+    if options.level or options.levels:
+        most = LEVEL_GAMES if most == DEFAULT_GAMES else most
     games = most if options.games is None else options.games
-    if begins is None:
-        drawn = options_named(options.option)
-        game, seed = find_game(_game_name(options), bot), options.seed
-        book = None if options.openings is None else book_setting(options.openings)
-        plan = Plan(
-            game,
-            games,
-            options.limit,
-            drawn,
-            seed=seed,
-            test=test,
-            openings=book,
-            agreement=agreement,
-            play_on=options.play_on,
-        )
-    else:
+    if options.levels and games % 2:
+        raise SetupError(f"games: a level is measured by pairs of games, so expected an even number ({games})")
+    if begins is not None:
         sides, recorded = sides_from(options.side, begins), options.recorded and not options.human
-        plan = Plan(
+        return Plan(
             begins.game, games, options.limit, seed=options.seed, begins=begins, sides=sides, recorded=recorded
         )
-    screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human, test=test)
+    game, drawn = find_game(_game_name(options), bot), options_named(options.option)
+    book: int | str | None = None
+    if options.openings is not None:
+        book = book_setting(options.openings)
+    elif options.level or options.levels:
+        book = openings_for(game, drawn, bot)
+    return Plan(
+        game,
+        games,
+        options.limit,
+        drawn,
+        seed=options.seed,
+        test=test,
+        openings=book,
+        agreement=agreement,
+        play_on=options.play_on,
+    )
+
+
+def _play(options: argparse.Namespace, plan: Plan, bot: Entrant, console: Console) -> tuple[Results, str | None]:
+    """Play the series; return the results, and if the level is beaten, if it is one."""
+    screen = Screen(sys.stdout, plan.games, watch=options.watch and not options.human, test=plan.test)
     other = _opponent(options, plan, screen, console)
-    if begins is not None:
-        console.say(_wrapped(_begins_text(plan, begins, bot, other)))
+    if plan.begins is not None:
+        console.say(_wrapped(_begins_text(plan, plan.begins, bot, other)))
     if plan.recorded:
         other = replace(other, name=f"the replay, then {other.name}")
     results = run(plan, bot, other, screen)
     console.say(f"\n{results.report(screen.draw)}")
-    if results.matches:
-        _save(options, bot, results, console)
-    if results.stopped:
-        return STOPPED
-    return FAULTY if results.faults else PLAYED
+    return results, level_text(options.level, results) if options.level and plan.begins is None else None
+
+
+def _climb(options: argparse.Namespace, plan: Plan, bot: Entrant, console: Console) -> tuple[Results, str]:
+    """Play against one level after the other until one is not beaten; return its results, and how far that was."""
+    lines = []
+    for level, name in enumerate(LEVELS, 1):
+        screen = Screen(sys.stdout, plan.games, watch=options.watch)
+        console.say(f"Level {level}: {name}")
+        results = run(plan, bot, entrant(name, say=screen.say), screen)
+        lines.append(level_text(level, results))
+        if results.stopped or not beaten(results):
+            break
+    console.say(f"\n{results.report(screen.draw)}\n")
+    console.say("\n".join(lines))
+    return results, reached_text(bot.name, level, results)
 
 
 def _own_bot(options: argparse.Namespace, console: Console) -> Entrant:
@@ -244,13 +290,14 @@ def _opponent(options: argparse.Namespace, plan: Plan, screen: Screen, console: 
         return Entrant("you", lambda _seed: BrowserPlayer(_opened(page, screen)))
     if options.human:
         return Entrant("you", lambda _seed: HumanPlayer(plan.game, input, screen.say, screen.draw))
+    against = LEVELS[options.level - 1] if options.level else options.against
     if options.against_convention == LLM:
         if options.against == DEFAULT_OPPONENT:
             raise SetupError(f"--against-as {LLM} needs the name of a model, such as --against llama3.2.")
         from .model import model_entrant  # here: other bots need no HTTP
 
         return model_entrant(model_named(options.against, options, console), screen.say)
-    return entrant(options.against, options.against_convention, say=screen.say)
+    return entrant(against, options.against_convention, say=screen.say)
 
 
 def _opened(find: Callable[[], Page], screen: Screen) -> Page:

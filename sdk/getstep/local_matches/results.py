@@ -95,6 +95,12 @@ class Results:
         return check
 
     @property
+    def copied(self) -> str | None:
+        """A warning if at most half of the pairs of games are different, move for move; else None."""
+        moves = _moves([match for match in self.matches if match.outcome])
+        return copies(zip(moves[::2], moves[1::2]))  # noqa: B905 - see pairs_of
+
+    @property
     def faults(self) -> list[tuple[PlayedMatch, PlayedTurn]]:
         """The bot's faults, each with its match."""
         return [(match, turn) for match, turn in self._turns() if turn.kind in ("fault", "end")]
@@ -225,12 +231,16 @@ def _tags(results: Results) -> Iterator[str]:
 
 def _same_games(results: Results) -> Iterator[str]:
     over = [match for match in results.matches if match.outcome]
-    moves = [(match.bot, *(repr((turn.code, turn.move)) for turn in match.turns)) for match in over]
-    games = set(moves)
+    games = set(_moves(over))
     if len(games) < len(over):
         yield from _wrap(f"  Only {len(games)} of the {len(over)} games differ: both bots repeat their moves.")
-    if results.test is not None and (warning := copies(zip(moves[::2], moves[1::2]))):  # noqa: B905 - see pairs_of
+    if results.test is not None and (warning := results.copied):
         yield from _wrap(f"  ! {warning} A comparison needs {_variety(results.matches)}.")
+
+
+def _moves(matches: Sequence[PlayedMatch]) -> list[tuple[object, ...]]:
+    """Return the moves of each match with the bot's side: what is equal if a match is a copy."""
+    return [(match.bot, *(repr((turn.code, turn.move)) for turn in match.turns)) for match in matches]
 
 
 def _variety(matches: Sequence[PlayedMatch]) -> str:

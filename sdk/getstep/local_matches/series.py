@@ -25,6 +25,7 @@ from getstep.output import Output
 from getstep.programs.folder import find
 from getstep.programs.wire import WireBot, command_words, from_command, from_path, plays_on_the_wire
 from getstep.referee import Agreement
+from getstep.samples import SAMPLES
 from getstep.sprt import DEFAULTS, MOST_PAIRS, Sprt
 from getstep.text import short_repr
 from getstep.turn import Callback, GetStepFunction
@@ -39,17 +40,6 @@ from .position import Position, position_in, sides_from
 from .results import Results, pairs_of
 from .screen import Screen
 from .wire_players import WirePlayer
-
-SAMPLES = {
-    "random": "random_bot",
-    "greedy": "greedy",
-    "mcts": "mcts",
-    "hesitant": "hesitant",
-    "house_pseudo_tonga": "house_pseudo_tonga",
-}
-"""The opponents that are installed with getstep, and their modules in `getstep_bots`."""
-
-DEFAULT_OPPONENT = "greedy"
 
 DEFAULT_GAMES, GAMES_WITH_TEST = 10, 2 * MOST_PAIRS
 

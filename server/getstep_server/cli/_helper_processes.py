@@ -16,6 +16,7 @@ from pathlib import Path
 
 import trio
 
+from getstep.samples import SAMPLES
 from getstep_server.bot_runner.bot_process import HOUSE
 from getstep_server.bot_runner.sample_bots import sample_bots
 from getstep_server.children.keeping import keep_running
@@ -182,12 +183,9 @@ async def _tell(host: FirstHost, fence: int, port: int) -> None:
 
 # --- the house bots ---------------------------------------------------------------------------------------------
 
-FILES = {"random": "random_bot"}
-"""The files of the sample bots that have another name than the bot."""
-
 
 def house_bot_file(bot: str) -> Path:
-    return sample_bots()[FILES.get(bot, bot)]
+    return sample_bots()[SAMPLES[bot]]
 
 
 async def keep_house_bots(contest: Contest, bus: Bus) -> None:

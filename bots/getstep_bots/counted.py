@@ -1,0 +1,57 @@
+"""The search of the bots `search_1000` to `search_30000`, the levels 3 to 6: it counts moves instead of time.
+
+A search with a time limit is stronger on a faster computer, and weaker while other programs run. These bots
+simulate the same number of moves on each computer, so a level has the same strength everywhere, and its rating can
+be measured once. The same turn gives the same move again.
+
+The search is that of `getstep_bots.mcts`. Two things differ:
+
+- Before the search, each move has the value that `greedy` gives it: a short search then looks at good moves first.
+- In all games a playout stops after a few moves: a short search cannot afford games to the end.
+
+Only the time limit of a match comes first: a search stops when it has taken a share of the time left. On a computer
+that is too slow, or too busy, the bot then plays weaker than its level, but does not lose on time.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from getstep_bots.greedy import value_after
+from getstep_bots.mcts import A_FEW_MOVES, Node, simulate
+from getstep_engines import GAMES, State
+
+if TYPE_CHECKING:
+    from getstep import Turn
+
+SHARES = {"move": 1 / 2, "budget": 1 / 25}
+"""The largest share of the remaining time for a move, by the kind of time control."""
+
+
+def counted_move(board: list[list[int]], is_black: bool, turn: Turn, moves: int) -> Any:
+    """Return the best move that a search finds which simulates this number of moves.
+
+    It simulates whole playouts, so the last one may go a few moves beyond the number.
+    """
+    game = GAMES[turn.game]
+    deadline = perf_counter() + SHARES[game.time_control.kind] * turn.time_left_ms / 1000
+    dice = Random(f"{turn.match} {turn.move_number} {board}")  # the same turn gives the same move again
+    position = game.from_board(board, is_black)
+    found = _ranked(position, game.from_board(board, not is_black))
+    root = Node(position, [move for _, move in found])
+    root.expect([value for value, _ in found], A_FEW_MOVES.bonus)
+    while len(found) > 1 and moves > 0 and perf_counter() < deadline:
+        moves -= simulate(root, position, A_FEW_MOVES, dice)[1]
+    return root.most_visited
+
+
+def _ranked(mine: State, theirs: State) -> list[tuple[float, Any]]:
+    """Return the moves with their values, in the order in which `greedy` prefers them."""
+
+    def taken(move: Any) -> float:
+        return value_after(theirs, move) if theirs.is_legal(move) else -1
+
+    found = [(value_after(mine, move), move) for move in mine.legal_moves()]
+    return sorted(found, key=lambda one: (one[0], taken(one[1])), reverse=True)
