@@ -33,7 +33,7 @@ from .client.settings import (
     find_token,
 )
 from .conventions import CONVENTIONS
-from .samples import LEVEL_GAMES, LEVELS
+from .samples import DEFAULT_OPPONENT, LEVEL_GAMES, LEVELS
 from .sprt import DEFAULTS, MEANINGS, MOST_PAIRS
 from .text import Console, as_started, command_word
 from .turn import Callback

@@ -18,10 +18,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
+from getstep_server.api.build import event_standings
 from getstep_server.config.contest import ContestFile, init_contest, load_contest
 from getstep_server.events import Event, MatchEnded, MatchStarted
 from getstep_server.formats import Pairing, Played
-from getstep_server.formats.arena import LEAST_MARGIN, REPEAT_COST, START_RATING, _expected, _Known, margin, rate
+from getstep_server.formats.arena import (
+    HOUSE_TEAMS,
+    LEAST_MARGIN,
+    REPEAT_COST,
+    START_RATING,
+    _expected,
+    _Known,
+    margin,
+    rate,
+)
 from getstep_server.limits import LOG_FILES_KEPT
 from getstep_server.reports.export import Standings
 from getstep_server.reports.progress_state import ProgressState
@@ -34,7 +44,7 @@ from getstep_server.storage.contest_state import tournament_of
 from getstep_server.storage.store import Store
 from getstep_server.storage.verify import verify
 from getstep_server.validation import ValidationError, validated
-from tests.support.arenas import arena, play
+from tests.support.arenas import arena, play, with_house
 from tests.support.contests import make_contest
 from tests.support.director import PATIENCE, SMALL, DecidedStage, slow
 from tests.support.formats import DRAW, LOSS, WIN, Tournament, by_chance, by_strength, colours, make
@@ -234,6 +244,91 @@ def test_the_table_shows_ratings_with_their_margins(tmp_path: Path) -> None:
     assert table.notes[0].startswith("Order: rating, points")
     exported = list(Standings(host.tournament, host.contest.events[0]).objects())
     assert [(row["rating"], row["margin"]) for row in exported] == [row.rating for row in rows]
+
+
+# --- leagues --------------------------------------------------------------------------------------------------
+
+BOSS, HIGHER_BOSS = HOUSE_TEAMS["greedy"], HOUSE_TEAMS["search_1000"]
+
+
+def beaten(winner: int, loser: int, matches: int, after: int = 0) -> list[Played]:
+    return [game(winner, loser, number=number) for number in range(after + 1, after + matches + 1)]
+
+
+def test_a_team_rises_above_a_boss_when_it_is_surely_stronger_and_falls_below_when_it_is_weaker() -> None:
+    arena = make("arena", bosses=[2, 3])
+    assert arena.bosses == {BOSS: 2, HIGHER_BOSS: 3}
+    games: list[Played] = []
+    leagues, leads = [], []
+    for winner, loser, matches in [(1, BOSS, 100), (BOSS, 1, 60)]:
+        for played in beaten(winner, loser, matches, len(games)):
+            games.append(played)
+            ratings = arena.ratings(games)
+            leads.append((ratings[1].value - ratings[BOSS].value, ratings[1].margin))
+            assert arena.leagues(games).keys() == {1}, "a house bot has no league"
+            leagues.append(arena.leagues(games)[1])
+    rose, fell = leagues.index(1), len(leagues) - 1 - leagues[::-1].index(1)
+    assert leagues == [0] * rose + [1] * (fell + 1 - rose) + [0] * (len(leagues) - fell - 1)
+    assert all(lead <= unsure for lead, unsure in leads[:rose])
+    assert leads[rose][0] > leads[rose][1]
+    assert any(0 <= lead <= unsure for lead, unsure in leads[100 : fell + 1]), "it does not fall at once"
+    assert leads[fell][0] >= 0 > leads[fell + 1][0]
+
+
+def test_a_boss_that_has_not_played_keeps_nobody_below_or_above() -> None:
+    arena = make("arena", bosses=[2])
+    assert arena.leagues(beaten(1, 2, 100)) == {1: 0, 2: 0}
+    assert arena.leagues([]) == {}
+    assert make("arena").leagues(beaten(1, BOSS, 100)) == {}
+
+
+def test_leagues_of_teams_whose_strength_is_known() -> None:
+    strength = {1: 350.0, 2: 0.0, 3: -200.0, BOSS: 0.0}
+    found = []
+    for seed in range(5):
+        rng = Random(seed)
+
+        def points(pairing: Pairing, rng: Random = rng) -> Any:
+            difference = strength[pairing.second or 0] - strength[pairing.first]
+            return WIN if rng.random() < 1 / (1 + 10 ** (difference / 400)) else LOSS
+
+        arena = make("arena", matches=600, house_bots=[], bosses=[2])
+        games = Tournament(arena, list(strength), points).play(lambda: None, rng)
+        found.append(arena.leagues(games))
+    assert [leagues[1] for leagues in found] == [1] * 5
+    assert sum(leagues[2] + leagues[3] for leagues in found) <= 1, "an equal team is above by luck only"
+
+
+def test_a_boss_plays_with_teams_near_it_and_with_no_boss() -> None:
+    arena = make("arena", bosses=[2, 3])
+    near = [*beaten(1, 2, 30), game(BOSS, 3, DRAW, number=31)]
+    assert pairs(arena.next_pairings([1, 4, BOSS], near)) == {frozenset({4, BOSS})}
+    others = [game(HOUSE_TEAMS["random"], 3, DRAW, number=31)]
+    house = make("arena", house_bots=["random"])
+    assert pairs(house.next_pairings([1, 4, HOUSE_TEAMS["random"]], near[:30] + others)) == {frozenset({1, 4})}
+    assert arena.next_pairings([BOSS, HIGHER_BOSS], []) == []
+
+
+def test_table_export_and_api_have_the_leagues(tmp_path: Path) -> None:
+    host = Host(with_house(arena(tmp_path, 2, matches=90, house_bots=[], bosses=[2])))
+    host.play_all()  # the team with the lower number wins
+    (event,) = host.contest.events
+    rows = host.tournament.table(event)
+    table = standings_table(host.contest, event, rows)
+    league = next(column for column in table.columns if column.heading == "league")
+    assert dict(zip([row.team for row in rows], league.cells, strict=True)) == {1: "1", 2: "1", BOSS: "boss 2"}
+    assert table.notes[1] == "League: the number of bosses that a team is above."
+    exported = Standings(host.tournament, event)
+    assert exported.columns[-1] == "league"
+    assert {row["team"]: row["league"] for row in exported.objects()} == {1: 1, 2: 1, BOSS: None}
+    answered = event_standings(host.tournament, event).rows
+    assert {row.team.id: row.league for row in answered} == {1: 1, 2: 1, BOSS: None}
+
+
+@pytest.mark.parametrize("bosses", [[0], [7], [2, 2], 2, ["greedy"]])
+def test_bosses_that_there_are_not(bosses: object) -> None:
+    with pytest.raises(ValidationError, match="bosses"):
+        make("arena", bosses=bosses)
 
 
 # --- many matches ---------------------------------------------------------------------------------------------

@@ -6,13 +6,14 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import trio
 import trio.testing
 from trio.testing import MockClock
 
+from getstep.samples import LEVELS
 from getstep_server.bot_runner.bot_process import NICENESS
 from getstep_server.children import keeping
 from getstep_server.cli import _helper_processes as helpers
@@ -20,7 +21,7 @@ from getstep_server.cli._helper_processes import house_bot_file, keep_house_bots
 from getstep_server.config.contest import check_teams, init_contest, load_contest
 from getstep_server.errors import ConfigError
 from getstep_server.events import Bus, MatchEnded, MatchStarted
-from getstep_server.formats.arena import HOUSE_TEAMS
+from getstep_server.formats.arena import HOUSE_TEAMS, HouseBot
 from getstep_server.reports.slips import as_text
 from getstep_server.storage.contest_state import tournament_of
 from getstep_server.validation import ValidationError
@@ -89,6 +90,12 @@ def test_house_bots_that_there_are_not(bots: object) -> None:
         make("arena", house_bots=bots)
 
 
+def test_a_boss_is_a_house_bot_of_its_level() -> None:
+    assert [get_args(HouseBot).count(bot) for bot in LEVELS] == [1] * len(LEVELS)
+    assert get_args(HouseBot) == tuple(HOUSE_TEAMS)
+    assert make("arena", house_bots=[], bosses=[1, 3]).house == {RANDOM, HOUSE_TEAMS["search_1000"]}
+
+
 def test_each_arena_has_the_house_bots_of_its_own_settings(tmp_path: Path) -> None:
     event: dict[str, Any] = {"game": "hop", "format": "arena"}
     events = [
@@ -127,6 +134,22 @@ async def test_a_team_waits_for_the_pause_until_it_gets_a_house_bot(
         (1, 2),
         (3, RANDOM),
     ]
+    assert 15 <= started[2] < 15.1
+    stage.check(tmp_path)
+
+
+@pytest.mark.usefixtures("jumping_time")
+async def test_a_boss_does_not_wait_until_a_team_is_alone(tmp_path: Path, autojump_clock: MockClock) -> None:
+    """Team 3 comes while 1 and 2 play: it would wait 10 s for a house bot, but plays with a boss at once."""
+    stage = DecidedStage(with_house(arena(tmp_path, matches=2, pause_seconds=10, house_bots=[], bosses=[2])))
+
+    async def come() -> None:
+        await trio.sleep(15)
+        stage.come(3)
+
+    await stage.play(1, 2, GREEDY, seconds=slow(1, 2), during=come)
+    started = {event.match.number: when for when, event in stage.events if isinstance(event, MatchStarted)}
+    assert opponents(stage, 3) == [GREEDY]
     assert 15 <= started[2] < 15.1
     stage.check(tmp_path)
 

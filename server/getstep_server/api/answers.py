@@ -254,6 +254,7 @@ class StandingAnswer(Answer, frozen=True, kw_only=True):
     status: str
     rating: float | None
     rating_margin: float | None
+    league: int | None
 
 
 class CombinedAnswer(Answer, frozen=True, kw_only=True):

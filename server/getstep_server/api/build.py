@@ -270,6 +270,7 @@ def _standing(tournament: Tournament, row: Standing) -> StandingAnswer:
         status=str(row.status),
         rating=None if row.rating is None else row.rating.value,
         rating_margin=None if row.rating is None else row.rating.margin,
+        league=row.league,
     )
 
 

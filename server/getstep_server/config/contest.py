@@ -473,7 +473,7 @@ def house_bots(file: ContestFile) -> dict[int, str]:
         return {}
     from getstep_server.formats.arena import HOUSE_TEAMS, ArenaOptions  # here: only an arena has house bots
 
-    named = {bot for settings in arenas for bot in validated(ArenaOptions, settings).house_bots}
+    named = {bot for settings in arenas for bot in validated(ArenaOptions, settings).bots}
     return {number: bot for bot, number in HOUSE_TEAMS.items() if bot in named}
 
 

@@ -181,6 +181,11 @@ class Format(ABC, Generic[O]):
         """The ids of the house bots, which only fill in for missing opponents."""
         return frozenset()
 
+    @property
+    def bosses(self) -> Mapping[int, int]:
+        """The levels of the house bots that separate the leagues, by team id; empty if there are none."""
+        return {}
+
     @abstractmethod
     def next_pairings(self, teams: Sequence[int], games: Sequence[Played]) -> list[Pairing]:
         """Return the pairings that can be issued now and were not issued before.
@@ -235,6 +240,10 @@ class Format(ABC, Generic[O]):
 
     def ratings(self, games: Sequence[Played]) -> Mapping[int, Rating]:  # noqa: ARG002 - formats that rate use them
         """Return each team's rating, if the format itself rates; else an empty mapping."""
+        return {}
+
+    def leagues(self, games: Sequence[Played]) -> Mapping[int, int]:  # noqa: ARG002 - formats that rate use them
+        """Return the number of bosses that each team is above that has played; empty without bosses."""
         return {}
 
     def drawn(self, *purpose: int) -> Callable[[], float]:

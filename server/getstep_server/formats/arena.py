@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, field
 
+from getstep.samples import LEVELS
 from getstep_server.validation import Mistake, wrong
 
 from ._format import Format, FormatOptions, Pairing, Played, Rating, last_round
@@ -40,13 +41,19 @@ RECENT = 6
 REPEAT_COST, HOUSE_COST = 150, 300
 """The cost of a repeat, and of a house bot as an opponent, in rating points of difference."""
 
-HouseBot: TypeAlias = Literal["random", "hesitant", "greedy", "mcts"]
+HouseBot: TypeAlias = Literal[
+    "random", "hesitant", "greedy", "mcts", "search_1000", "search_3000", "search_10000", "search_30000"
+]
 
 HOUSE_TEAMS: Mapping[HouseBot, int] = {
     "random": 2_000_000_001,
     "hesitant": 2_000_000_002,
     "greedy": 2_000_000_003,
     "mcts": 2_000_000_004,
+    "search_1000": 2_000_000_005,
+    "search_3000": 2_000_000_006,
+    "search_10000": 2_000_000_007,
+    "search_30000": 2_000_000_008,
 }
 """The team id of each sample bot that the server can start as a house bot.
 
@@ -88,8 +95,15 @@ class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
     ] = None
     house_bots: Annotated[
         list[HouseBot],
-        Meta(description="sample bots that the server starts: random, hesitant, greedy, mcts; [] for none"),
+        Meta(description=f"sample bots that the server starts: {', '.join(HOUSE_TEAMS)}; [] for none"),
     ] = field(default_factory=lambda: ["random", "greedy"])
+    bosses: Annotated[
+        list[Annotated[int, Meta(ge=1, le=len(LEVELS))]],
+        Meta(
+            description=f"levels, 1 to {len(LEVELS)}, of sample bots that the server starts: a team that is surely"
+            " stronger than one of them is a league higher; [] for no leagues"
+        ),
+    ] = field(default_factory=list)
 
     @classmethod
     def mistakes(cls, fields: Mapping[str, Any]) -> Iterator[Mistake]:
@@ -99,6 +113,14 @@ class ArenaOptions(FormatOptions, frozen=True, kw_only=True):
         bots = fields.get("house_bots", ())
         if len(set(bots)) < len(bots):
             yield wrong(("house_bots",), list(bots), "each of them once")
+        bosses = fields.get("bosses", ())
+        if len(set(bosses)) < len(bosses):
+            yield wrong(("bosses",), list(bosses), "each level once")
+
+    @property
+    def bots(self) -> set[str]:
+        """The sample bots that the server starts, the bosses among them."""
+        return {*self.house_bots, *(LEVELS[level - 1] for level in self.bosses)}
 
 
 def _is_time(text: str) -> bool:
@@ -125,10 +147,13 @@ class Arena(Format[ArenaOptions]):
     - The team that has waited longest is paired first. Its opponent is the one with the least difference in rating.
       Each of the latest `RECENT` matches against the same opponent counts as `REPEAT_COST` points of difference.
     - Two teams that have just played each other wait while others play, because those will be free.
-    - House bots play contestants only, and cost `HOUSE_COST` points.
+    - House bots play contestants only, and cost `HOUSE_COST` points. A boss costs none: it meets teams that
+      have about its rating.
     - Subtract a team's games as second player from its games as first. The team with the lower number moves
       first.
     - A rating starts at `START_RATING`, and changes after each match as an Elo rating. Places are by rating.
+    - The league of a team is the number of bosses that it is above. After a match, a team rises above a boss whose
+      rating is lower by more than the larger of both margins. It falls below one whose rating is higher.
     """
 
     name = "arena"
@@ -145,7 +170,8 @@ class Arena(Format[ArenaOptions]):
         if len(idle) < 2:
             return []
         known = _Known(games)
-        pairs = _pairs(idle, self.house, known, others=busy - self.house)[: self.options.matches - len(games)]
+        found = _pairs(idle, self.house, known, others=busy - self.house, bosses=self.bosses.keys())
+        pairs = found[: self.options.matches - len(games)]
         round_, number = last_round(games) + 1, max((game.pairing.pairing for game in games), default=0)
         return [
             Pairing(round_, number + place, 1, *sorted(pair, key=known.colour_key))
@@ -157,7 +183,13 @@ class Arena(Format[ArenaOptions]):
 
     @property
     def house(self) -> frozenset[int]:
-        return frozenset([*(self.options.house or ()), *map(HOUSE_TEAMS.__getitem__, self.options.house_bots)])
+        started = (number for bot, number in HOUSE_TEAMS.items() if bot in self.options.bots)
+        return frozenset([*(self.options.house or ()), *started])
+
+    @property
+    def bosses(self) -> Mapping[int, int]:
+        started = {LEVELS[level - 1]: level for level in self.options.bosses}
+        return {number: started[bot] for bot, number in HOUSE_TEAMS.items() if bot in started}
 
     @property
     def pause_seconds(self) -> float:
@@ -168,8 +200,14 @@ class Arena(Format[ArenaOptions]):
         return self.options.until
 
     def ratings(self, games: Sequence[Played]) -> Mapping[int, Rating]:
-        ratings, played = _rate(games)
-        return {team: Rating(value / 100, margin(played[team])) for team, value in ratings.items()}
+        found = _Ratings(games)
+        return {team: Rating(value / 100, margin(found.played[team])) for team, value in found.values.items()}
+
+    def leagues(self, games: Sequence[Played]) -> Mapping[int, int]:
+        if not self.bosses:
+            return {}
+        found = _Ratings(games, tuple(self.bosses))
+        return {team: len(found.above.get(team, ())) for team in found.values if team not in self.house}
 
     def places(self, teams: Sequence[int], games: Sequence[Played]) -> Mapping[int, int]:
         """Return the places by rating; teams that have not played are last."""
@@ -183,7 +221,7 @@ def rate(games: Sequence[Played]) -> dict[int, int]:
 
     Results count in the order in which their matches were issued.
     """
-    return _rate(games)[0]
+    return _Ratings(games).values
 
 
 def margin(played: int) -> int:
@@ -208,24 +246,47 @@ def _margins() -> Iterator[int]:
         variance = (1 - pull) ** 2 * variance + k * k * RESULT_VARIANCE + pull**2 * variance
 
 
-def _rate(games: Sequence[Played]) -> tuple[dict[int, int], dict[int, int]]:
-    """Return the rating of each team that has played, as `rate` does, and how many of its matches count."""
-    ratings: dict[int, int] = {}
-    played: dict[int, int] = {}
-    for game in games:  # about 1 µs each: an arena of weeks has 100,000
-        points, second = game.points, game.pairing.second
-        if points is None or second is None or game.cancelled:
-            continue
-        first = game.pairing.first
-        one, other = ratings.get(first, _START), ratings.get(second, _START)
-        # in percent: integers, as all of this
-        score = 100 if points[0] > points[1] else 0 if points[0] < points[1] else 50
-        surplus = score - _expected(one - other)
-        before = played.get(first, 0), played.get(second, 0)
-        ratings[first] = one + surplus * (K_NEW if before[0] < SURE_AFTER else K_SURE)
-        ratings[second] = other - surplus * (K_NEW if before[1] < SURE_AFTER else K_SURE)
-        played[first], played[second] = before[0] + 1, before[1] + 1
-    return ratings, played
+class _Ratings:
+    """The ratings after these games, and which bosses each team is above.
+
+    ``values`` has the ratings of teams that have played, in hundredths of a point, and ``played`` how many of their
+    matches count. ``above`` has the bosses that each team is above.
+    """
+
+    def __init__(self, games: Sequence[Played], bosses: Sequence[int] = ()) -> None:
+        self.values: dict[int, int] = {}
+        self.played: dict[int, int] = {}
+        self.above: dict[int, set[int]] = {}
+        ratings, played = self.values, self.played
+        for game in games:  # about 1 µs each: an arena of weeks has 100,000
+            points, second = game.points, game.pairing.second
+            if points is None or second is None or game.cancelled:
+                continue
+            first = game.pairing.first
+            one, other = ratings.get(first, _START), ratings.get(second, _START)
+            # in percent: integers, as all of this
+            score = 100 if points[0] > points[1] else 0 if points[0] < points[1] else 50
+            surplus = score - _expected(one - other)
+            before = played.get(first, 0), played.get(second, 0)
+            ratings[first] = one + surplus * (K_NEW if before[0] < SURE_AFTER else K_SURE)
+            ratings[second] = other - surplus * (K_NEW if before[1] < SURE_AFTER else K_SURE)
+            played[first], played[second] = before[0] + 1, before[1] + 1
+            for boss in bosses:
+                self._compare(first, boss)
+                self._compare(second, boss)
+
+    def _compare(self, team: int, boss: int) -> None:
+        """Let a team that has just played rise above a boss, or fall below it.
+
+        Between the two bounds it stays where it is. So it does not rise and fall with each result.
+        """
+        if boss not in self.played:
+            return
+        lead = self.values[team] - self.values[boss]
+        if lead > 100 * margin(min(self.played[team], self.played[boss])):
+            self.above.setdefault(team, set()).add(boss)
+        elif lead < 0:
+            self.above.get(team, set()).discard(boss)
 
 
 _MARGINS = tuple(_margins())
@@ -279,8 +340,10 @@ class _Known:
         return gap + REPEAT_COST * self.repeats(team, other)
 
 
-def _pairs(idle: Sequence[int], house: Set[int], known: _Known, others: Set[int]) -> list[tuple[int, int]]:
-    """Return pairs of idle teams. ``others`` are contestants that are playing."""
+def _pairs(
+    idle: Sequence[int], house: Set[int], known: _Known, others: Set[int], bosses: Set[int]
+) -> list[tuple[int, int]]:
+    """Return pairs of idle teams. ``others`` are contestants that are playing, ``bosses`` are some of the house."""
     waiting = sorted(idle, key=lambda team: (team in house, known.paired_at.get(team, -1), team))
     free, pairs = dict.fromkeys(waiting), []
     for team in waiting:
@@ -288,7 +351,7 @@ def _pairs(idle: Sequence[int], house: Set[int], known: _Known, others: Set[int]
             continue
         del free[team]
         found = [
-            (known.cost(team, other) + HOUSE_COST * (other in house), place, other)
+            (known.cost(team, other) + HOUSE_COST * (other in house and other not in bosses), place, other)
             for place, other in enumerate(free)
             if not (others and other not in house and known.just_played(team, other))
         ]

@@ -217,7 +217,7 @@ def _score(score: object) -> object:
 
 
 _TEAM = ("rank", "team", "name")
-_STANDING = tuple(name for name in Standing.__struct_fields__ if name not in (*_TEAM, "rating"))
+_STANDING = tuple(name for name in Standing.__struct_fields__ if name not in (*_TEAM, "rating", "league"))
 _RATING = ("rating", "margin")
 """Further columns in an event whose format rates."""
 
@@ -228,13 +228,16 @@ class Standings(DataSet):
     def __init__(self, tournament: Tournament, event: ContestEvent) -> None:
         self._tournament = tournament
         self._event = event
-        self.columns = (*_TEAM, *_STANDING, *(_RATING if event.format.rates else ()))
+        league = ("league",) if event.format.bosses else ()
+        self.columns = (*_TEAM, *_STANDING, *(_RATING if event.format.rates else ()), *league)
 
     def objects(self) -> Iterator[dict[str, Any]]:
         for row in self._tournament.table(self._event):
             more = {name: getattr(row, name) for name in _STANDING}
             if self._event.format.rates:
                 more |= zip(_RATING, row.rating or (None, None), strict=True)
+            if self._event.format.bosses:
+                more["league"] = row.league
             yield {**_team(self._tournament.contest, row), **more}
 
     def text(self) -> TextTable:

@@ -70,7 +70,10 @@ def standings_table(
         columns += _elo_columns(rows, elo)
     criteria = ["rating"] if event.format.rates else ["place"] if _ranked(rows) else []
     criteria += [points_column(event, ()).heading, *(_CRITERIA.get(name, name) for name in event.tie_breaks), "lot"]
-    return TextTable(columns, title, [f"Order: {', '.join(criteria)}."], why_spare="separates no teams")
+    notes = [f"Order: {', '.join(criteria)}."]
+    if event.format.bosses:
+        notes.append("League: the number of bosses that a team is above.")
+    return TextTable(columns, title, notes, why_spare="separates no teams")
 
 
 def combined_table(
@@ -163,6 +166,8 @@ def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     columns = []
     if event.format.rates:
         columns.append(Column("rating", ["" if row.rating is None else rating_text(row.rating) for row in rows]))
+        if event.format.bosses:
+            columns.append(Column("league", [_league(event, row) for row in rows]))
     elif _ranked(rows):
         columns.append(Column("place", [_or_empty(row.place) for row in rows], "pl."))
     for heading, short in (("played", "P"), ("won", "W"), ("drawn", "D"), ("lost", "L")):
@@ -178,6 +183,11 @@ def _columns(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:
     if any(lot is not None for lot in lots):
         columns.append(Column("lot", list(map(_or_empty, lots))))
     return columns
+
+
+def _league(event: ContestEvent, row: Standing) -> str:
+    boss = event.format.bosses.get(row.team)
+    return _or_empty(row.league) if boss is None else f"boss {boss}"
 
 
 def _percentages(event: ContestEvent, rows: Sequence[Standing]) -> list[Column]:

@@ -31,8 +31,9 @@ class ArenaDesk:
     A contest has either arenas or other events, because a match of an arena never waits for a missing team: it is
     cancelled by the next record of pairings, which does not list the team.
 
-    House bots are listed only if a team would otherwise wait: if no contestants are playing, who would soon be
-    free, or if a team has been idle for `pause_seconds`.
+    House bots that are no bosses are listed only if a team would otherwise wait: if no contestants are playing, who
+    would soon be free, or if a team has been idle for `pause_seconds`. Bosses are always listed, so that their
+    ratings are sure.
 
     Args:
         contest: its events and its patience with the teams of resumed matches.
@@ -48,6 +49,7 @@ class ArenaDesk:
         self._kept_until = -float("inf")
         self._pause = min((event.format.pause_seconds for event in self._events), default=0)
         self._house = frozenset[int]().union(*(event.format.house for event in self._events))
+        self._fill_ins = self._house.difference(*(event.format.bosses for event in self._events))
         self._tried, self._issued = -float("inf"), 0
         """The time of the latest pairings, and the number of matches that had been issued before."""
         self._asked, self._refused = -float("inf"), False
@@ -55,7 +57,7 @@ class ArenaDesk:
         self._idle_since: dict[int, float] = {}
         """Since when each contestant that is present has no match."""
         self._filling_in = False
-        """True if a house bot is idle, which may be paired with the next team that has waited."""
+        """True if a house bot that is no boss is idle, which may be paired with the next team that has waited."""
 
     def __bool__(self) -> bool:
         """Return True if the contest's events are arenas."""
@@ -102,14 +104,14 @@ class ArenaDesk:
         now, playing = trio.current_time(), self._tournament.open_by_team().keys()
         idle = set(present) - playing
         self._idle_since = {team: self._idle_since.get(team, now) for team in idle - self._house}
-        self._filling_in = bool(idle & self._house)
+        self._filling_in = bool(idle & self._fill_ins)
         self._asked, self._refused = now, now < self._next
         if self._refused:
             return None
         self._tried, self._issued = now, self._issued_now()
         waited = any(now >= since + self._pause for since in self._idle_since.values())
         fill_in = waited or playing <= self._house
-        teams = set(present) if fill_in else set(present) - (idle & self._house)
+        teams = set(present) if fill_in else set(present) - (idle & self._fill_ins)
         if now < self._kept_until:
             teams.update(team for match in resumed for team in match.teams)
         if not self.goes_on():  # list only teams that play, so that nothing new is paired

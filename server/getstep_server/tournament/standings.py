@@ -64,6 +64,7 @@ class Standing(Struct, frozen=True):
     won_as_second: int = 0
     status: str = ""
     rating: Rating | None = None
+    league: int | None = None
     waiting: bool = False
 
     @property

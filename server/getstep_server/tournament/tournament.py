@@ -626,5 +626,7 @@ class Tournament:
             statuses=gone | decided,
             under_way=bool(state.open) or self.remaining_estimate(event) > 0,
         )
-        ratings = event.format.ratings(games)
-        return [replace(row, rating=ratings[row.team]) if row.team in ratings else row for row in rows]
+        ratings, leagues = event.format.ratings(games), event.format.leagues(games)
+        if not ratings:
+            return rows
+        return [replace(row, rating=ratings.get(row.team), league=leagues.get(row.team)) for row in rows]
