@@ -30,7 +30,7 @@ export function freezeText(freeze) {
 
 /** The columns of a narrow place. */
 export const NARROW = new Set([...WANTED].filter((heading) => heading !== "played"));
-const KEPT = new Set([...NARROW, "rating", "league"]);
+const KEPT = new Set([...NARROW, "rating"]);
 let all = false; // the reader wants all columns, and scrolls
 
 /** Replace the content of an element. Its tables get as many columns as there is room for. */
