@@ -6,8 +6,9 @@ Markdown: how many pairs gave the upper level 0, ½, 1, 1½ and 2 points, the di
 interval, the rating of each level above `greedy`, and the processor time of a move on this computer.
 
 The time limit is a day, so a busy computer changes no result: the same pairs have the same results on each one.
-``--file pairs.jsonl`` keeps them. The same command with more pairs then plays only the missing ones, and with
-``--pairs 0`` it prints the table of those in the file.
+`levels.jsonl` beside this file has the pairs that were played. The command plays those that are missing, and adds
+them. With ``--pairs 0`` it prints the table of the file, which is that of docs/experiments.md. A change of the bots
+or the books makes the file wrong: then delete it, and measure again.
 """
 
 from __future__ import annotations
@@ -30,11 +31,18 @@ from getstep.samples import LEVELS, SAMPLES
 from getstep.sprt import HALF_POINTS, PairOutcomes, elo_interval
 from getstep_engines import GAMES, Player
 
+PAIRS = Path(__file__).with_name("levels.jsonl")
+
 OPENING_MOVES = 4
 """Random first moves in a game that comes without a book."""
 
 ANCHOR = 2
 """The level with rating 0. `greedy` has no random choices, and wins against level 1 too often for a rating."""
+
+HEAD = (
+    "| game | level | bot | pairs | 0 ½ 1 1½ 2 points | Elo above the level below | Elo above greedy | ms a move |",
+    "|---|--:|---|--:|--:|--:|--:|--:|",
+)
 
 Elo = tuple[float, float, float]
 """A difference, and the ends of its 95 % interval."""
@@ -90,6 +98,17 @@ def _play(
     return state.outcome.winner, taken
 
 
+def read(path: Path) -> list[Pair]:
+    """Return the pairs in a file; none if there is no such file."""
+    kept = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Pair(**{**fields, "outcomes": tuple(fields["outcomes"])}) for fields in map(json.loads, kept)]
+
+
+def table(games: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
+    """Return the lines of the table in Markdown."""
+    return [*HEAD, *(line for game in games for line in lines(game, [pair for pair in pairs if pair.game == game]))]
+
+
 def lines(game: str, pairs: Sequence[Pair]) -> Iterator[str]:
     """Yield a game's rows of the table, a level each."""
     by_level: dict[int, list[Pair]] = defaultdict(list)
@@ -124,14 +143,9 @@ def elo_text(elo: Elo | None) -> str:
     """Return a difference with its interval, such as ``"+120 [+60, +190]"``."""
     if elo is None:
         return ""
-    value, low, high = (f"{end:+.0f}".replace("inf", "∞").replace("-", "−") for end in elo)
+    ends = (f"{round(end):+d}" if isfinite(end) else f"{end:+}" for end in elo)
+    value, low, high = (end.replace("inf", "∞").replace("-", "−") for end in ends)
     return f"{value} [{low}, {high}]"
-
-
-HEAD = (
-    "| game | level | bot | pairs | 0 ½ 1 1½ 2 points | Elo above the level below | Elo above greedy | ms a move |",
-    "|---|--:|---|--:|--:|--:|--:|--:|",
-)
 
 
 def main() -> None:
@@ -139,21 +153,18 @@ def main() -> None:
     parser.add_argument("games", nargs="*", metavar="GAME", help="games (default: all that are installed)")
     parser.add_argument("--pairs", type=int, default=40, metavar="N", help="of each two levels (40)")
     parser.add_argument("--levels", type=int, nargs="+", default=range(2, len(LEVELS) + 1), metavar="N")
-    parser.add_argument("--file", type=Path, metavar="FILE", help="where the pairs are kept")
+    parser.add_argument("--file", type=Path, default=PAIRS, metavar="FILE", help="where the pairs are kept")
     args = parser.parse_args()
     games = args.games or list(GAMES)
-    kept = args.file.read_text(encoding="utf-8").splitlines() if args.file and args.file.exists() else []
-    pairs = [Pair(**{**fields, "outcomes": tuple(fields["outcomes"])}) for fields in map(json.loads, kept)]
+    pairs = read(args.file)
     there = {pair[:3] for pair in pairs}
     tasks = [(game, level, number) for level in args.levels for game in games for number in range(args.pairs)]
     with ProcessPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
         for future in [pool.submit(play_pair, *task) for task in tasks if task not in there]:
             pairs.append(pair := future.result())
-            if args.file:
-                with args.file.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(pair._asdict()) + "\n")
-    rows = [line for game in games for line in lines(game, [pair for pair in pairs if pair.game == game])]
-    print("\n".join([*HEAD, *rows]))
+            with args.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(pair._asdict()) + "\n")
+    print("\n".join(table(games, pairs)))
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import pytest
 
+from benchmarks import levels
 from benchmarks.bots import ask, bot, play
 from getstep import Turn
 from getstep.notes import Collector, collected
@@ -215,3 +217,22 @@ def test_a_budget_lasts_for_a_level_on_the_largest_board() -> None:
     for _ in range(16 * 16 // 2):
         left -= counted.SHARES["budget"] * left
     assert left > 0.1  # and the bot answers at once if there is no time
+
+
+def test_the_ratings_in_the_documents_are_those_of_the_pairs_that_were_played() -> None:
+    pairs = levels.read(levels.PAIRS)
+    assert len({pair[:3] for pair in pairs}) == len(pairs)
+    page = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    assert (
+        "\n".join(levels.table([game for game in GAMES if any(pair.game == game for pair in pairs)], pairs)) in page
+    )
+
+
+def test_a_pair_that_was_played_has_the_same_result_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the bots have changed, or the book, and the ratings are to be measured again: `benchmarks.levels`."""
+    monkeypatch.undo()  # the bots of other tests are hasty
+    played = {pair[:3]: pair for pair in levels.read(levels.PAIRS)}
+    for game, level in [("linkage", 2), ("linkage", 3), ("pseudo_tonga", 2), ("chain_reaction", 2), ("hop", 2)]:
+        again = levels.play_pair(game, level, 0)
+        before = played[game, level, 0]
+        assert (again.outcomes, again.moves) == (before.outcomes, before.moves), (game, level)
