@@ -135,7 +135,9 @@ def rating(level: int, steps: dict[int, Elo | None]) -> Elo | None:
     value = sum(step[0] for step in known)
     # the steps are measured in different games, so their errors are independent
     less, more = (hypot(*(step[end] - step[0] if isfinite(step[end]) else inf for step in known)) for end in (1, 2))
-    low, high = (value - less, value + more) if isfinite(value) else (known[-1][1], known[-1][2])
+    low, high = value - less, value + more
+    if not isfinite(value):  # all games of the last step were won: no error is known, so add the ends
+        low, high = sum(step[1] for step in known), sum(step[2] for step in known)
     return (value, low, high) if sign > 0 else (-value, -high, -low)
 
 
