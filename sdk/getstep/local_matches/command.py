@@ -21,6 +21,7 @@ from getstep.llm import CONVENTION as LLM
 from getstep.llm import model_named, model_of
 from getstep.notes import noted_line
 from getstep.openings import book_setting
+from getstep.referee import Agreement
 from getstep.samples import DEFAULT_OPPONENT, LEVEL_GAMES, LEVELS
 from getstep.sprt import DEFAULTS, Sprt
 from getstep.text import Console, duration, escape_control_chars, short_repr
