@@ -17,6 +17,15 @@ from tests.support.processes import Programs
 pytest.importorskip("pyspiel", reason="the extra `open_spiel` is not installed")
 
 
+PICK = """([move, turns]) => {
+  const played = document.querySelectorAll("#notes li").length;
+  const words = [...document.querySelectorAll("#words button")];
+  if (played < turns - 1) words.find((one) => one.textContent === move).click();
+  return played === turns;
+}"""
+"""Pick a word until it is played: the page ignores a click while it waits for an answer of the server."""
+
+
 @pytest.mark.long
 def test_a_person_picks_the_texts_of_moves(programs: Programs, tmp_path: Path, visitor: Visitor) -> None:
     event = {"game": "openspiel_connect_four", "settings": {"legs": 1}}
@@ -26,8 +35,7 @@ def test_a_person_picks_the_texts_of_moves(programs: Programs, tmp_path: Path, v
     begin(page, stage.url, "openspiel_connect_four")
     expect_text(page, "#say", "^Your turn")
     for number, move in enumerate(("x3", "x2", "x3"), start=1):  # the same twice: it is not picked again alone
-        page.get_by_role("radio", name=move, exact=True).click()
-        page.wait_for_function(f"() => document.querySelectorAll('#notes li').length === {2 * number}")
+        page.wait_for_function(PICK, arg=[move, 2 * number], polling=200)
         expect_text(page, "#say", "^Your turn")
     assert [note for note in page.locator("#notes li").all_inner_texts() if note.startswith("You: ")] == [
         "You: x3",
