@@ -20,8 +20,6 @@ SCHEMA_VERSION = 1
 A newer one keeps the columns `place` and `head` of `records`: an earlier program reads there what is needed.
 """
 
-KEEP_CLAIM_SECONDS = 2.0
-
 RecordRow: TypeAlias = tuple[
     int, int | None, int | None, int | None, int | None, int | None, bytes, bytes, bytes, bytes
 ]
@@ -139,9 +137,6 @@ class Database(Protocol):
         Raises:
             ContestInUse: another server has it.
         """
-
-    def keep_claim(self) -> None:
-        """Show that this process still runs the contest; call it every KEEP_CLAIM_SECONDS."""
 
     def damage(self, stop: Callable[[], bool]) -> str:
         """Return the first damage found by reading all pages; "" if there is none, or ``stop`` returned True."""

@@ -106,7 +106,7 @@ _KEEPALIVES: dict[str, Any] = {
 _CLAIM_SECONDS = 2.0  # the server notices a moment later that a process has ended, and with it the lock
 
 LEASE_SECONDS = 10
-"""PostgreSQL ends the session with the lock if it gets no question for so long; `Database.keep_claim` asks one."""
+"""PostgreSQL ends the session with the lock if it gets no question for so long; `Store.keep_claim` asks one."""
 
 _LEASE_VERSION = 140000
 """The first PostgreSQL with `idle_session_timeout`. An earlier one only notices that a computer does not answer."""
@@ -209,9 +209,6 @@ class PostgresDatabase:
         if not _claim(self._open(), self._address.schema):
             raise in_use(self._address)
         self._claimed = self._holds_lock = True
-
-    def keep_claim(self) -> None:
-        self._open().execute("SELECT")
 
     def error(self, error: Exception) -> Exception:
         if isinstance(error, _FULL):

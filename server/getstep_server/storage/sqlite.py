@@ -204,9 +204,6 @@ class SqliteDatabase:
 
             raise in_use(self._path, folder=self._path.parent) from None
 
-    def keep_claim(self) -> None:
-        pass  # the lock on the file ends with the process
-
     def damage(self, stop: Callable[[], bool]) -> str:
         """Return the first damage that SQLite's quick check finds."""
         # SQLite stops the statement if it returns not 0

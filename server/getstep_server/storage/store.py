@@ -48,14 +48,13 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from getstep_server.config.database_address import DatabaseAddress
+from getstep_server.config.database_address import DatabaseAddress, PostgresAddress
 from getstep_server.incident import Incident, IncidentRow
 from getstep_server.records.lost import link_of
 from getstep_server.records.record import FIRST, Record, content_of, hash_of, parse, sealed
 from getstep_server.text import LATEST_TIME
 
 from .database import (
-    KEEP_CLAIM_SECONDS,
     Database,
     DatabaseError,
     IncidentColumns,
@@ -67,6 +66,9 @@ from .database import (
 from .opening import open_database
 
 T = TypeVar("T")
+
+KEEP_CLAIM_SECONDS = 2.0
+"""The interval at which a server shows that it still runs: a fifth of the lease."""
 
 
 class Conflict(Exception):  # noqa: N818 - nothing is wrong
@@ -148,10 +150,12 @@ class Store:
         """Keep the lock of `claim` until cancelled; a process that hangs may lose it."""
         import trio  # as in `_run_async`
 
+        if not isinstance(self.path, PostgresAddress):
+            return  # the lock on a file ends with its process only
         while True:
-            with contextlib.suppress(DatabaseError):  # away: a task that reads or writes says so
-                await self._run_async(lambda: self._db.keep_claim())
             await trio.sleep(KEEP_CLAIM_SECONDS)
+            with contextlib.suppress(DatabaseError):  # away: a task that reads or writes says so
+                await self._run_async(self._chain)  # any question does
 
     # --- reading: these block, so call them before the first match or without an event loop ---
 
