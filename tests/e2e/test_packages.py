@@ -353,10 +353,10 @@ class Environment:
         base = {"base": str(self.folder), "platbase": str(self.folder)}
         return Path(sysconfig.get_path("purelib", "venv", vars=base))
 
-    def install(self, wheel: Path) -> None:
-        """Install a wheel, and nothing that it asks for."""
+    def install(self, *wheels: Path) -> None:
+        """Install wheels, and nothing that they ask for."""
         pip = [sys.executable, "-m", "pip", "--python", self.python, "--disable-pip-version-check"]
-        run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel)
+        run(*pip, "install", "--quiet", "--no-index", "--no-deps", *wheels)
 
     def copy(self, name: str) -> None:
         """Copy an installed distribution from the environment of the tests, which needs no network."""
@@ -426,8 +426,7 @@ def test_a_new_bot_plays_a_contest_from_a_contestants_machine(
 def make_host(folder: Path, wheels: Iterable[Path]) -> Environment:
     """Return a host's machine: wheels of ours, and the dependencies of the environment of the tests."""
     host = make_environment(folder)
-    for wheel in wheels:
-        host.install(wheel)
+    host.install(*wheels)
     # What the server asks for comes from here. A path in a .pth file does not bring in the .pth files found there,
     # so the packages under test do not.
     (host.packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -544,6 +543,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(2 * INSTALL_SECONDS)
 @pytest.mark.skipif(sys.platform == "win32", reason="kills with SIGKILL")
 def test_a_host_upgrades_in_the_middle_of_matches(
     distributions: dict[str, Built], programs: Programs, tmp_path: Path
@@ -574,8 +574,7 @@ def test_a_host_upgrades_in_the_middle_of_matches(
     assert server.wait() == -signal.SIGKILL
     before = on_record(disturbed)
 
-    for wheel in wheels_of(distributions):
-        host.install(wheel)
+    host.install(*wheels_of(distributions))
     (bot.parent / "go-on").touch()
     upgraded = programs.serve(disturbed, python=host.python)
     assert upgraded.wait() == 0
