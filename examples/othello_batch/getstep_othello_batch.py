@@ -67,6 +67,9 @@ class OthelloBatch(Batch):
         super().__init__(count)
         self._discs: Words = np.tile(START[:, None], count)  # of Black, of White
 
+    def _take(self, at: NDArray[np.intp]) -> None:
+        self._discs = self._discs[:, at]
+
     def legal(self) -> NDArray[np.bool_]:
         return flags(np.where(self._running, self._moves(self.to_move), np.uint64(0)))
 

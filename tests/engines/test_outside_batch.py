@@ -81,6 +81,10 @@ def _mover_stays(self: Any) -> None:
     self.to_move[:] = 1 - self.to_move
 
 
+def _take_the_first(self: Any, at: Any) -> None:
+    self._discs = self._discs[:, : len(at)]
+
+
 MISTAKES = {
     "_pass_on": (_mover_stays, r"to_move\[\(0,\)\] is 0 after 1 actions; the engine has 1"),
     "boards": (lambda self: np.zeros((len(self), 8, 8), np.int8), r"boards\(\)\[\(0, 3, 3\)\] is 0 at the start"),
@@ -88,6 +92,7 @@ MISTAKES = {
     "scores": (lambda self: np.ones((len(self), 2), np.int64), r"^winner\["),
     "_restart": (lambda self, at: None, r"after fault\(\)"),
     "_fault": (lambda self, at: None, r"over\[\(0,\)\] is False after fault\(\); the engine has True"),
+    "_take": (_take_the_first, r"boards\(\)\[.* in copies after 1 actions"),
     "_set_boards": (lambda self, cells, to_move: None, r"after set_boards\(\)"),
     "state": (lambda self, number: GAMES["othello"].start(), r"state\(\)\[.* in a position"),
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import trio
+from msgspec import structs
 
 from getstep_server.events import Bus
 from getstep_server.runtime import status_file
@@ -76,8 +76,9 @@ async def test_only_this_machine_or_the_key_reads_them(site: Site, monkeypatch: 
     assert (await ask(site, "::/64")).status == 200
     assert (await ask(site, "192.0.2.8")).status == 403
     assert (await ask(site, "192.0.2.8", "")).status == 403
-    page = SimpleNamespace(metrics_key=KEY)
-    monkeypatch.setattr(Feed, "contest", SimpleNamespace(file=SimpleNamespace(page=page)))
+    contest = site.app.feed.contest
+    page = structs.replace(contest.file.page, metrics_key=KEY)
+    monkeypatch.setattr(Feed, "contest", structs.replace(contest, file=structs.replace(contest.file, page=page)))
     assert (await ask(site, "192.0.2.8", KEY)).status == 200
     assert (await ask(site, "192.0.2.8", f"{KEY}x")).status == 403
     assert (await ask(site, "2001:db8::/64")).status == 403

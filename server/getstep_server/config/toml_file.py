@@ -8,7 +8,6 @@ contains it. So it is right about strings, comments and every way to write a key
 
 from __future__ import annotations
 
-import shutil
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -230,7 +229,7 @@ def replace_text(path: Path, text: str) -> None:
     new = path.resolve().with_suffix(".toml.new")
     try:
         new.write_text(text, encoding="utf-8")
-        shutil.copymode(path, new)  # before the file has its name: it holds secrets
+        new.chmod(path.stat().st_mode & 0o7777)  # before the file has its name: it holds secrets
         new.replace(path.resolve())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error

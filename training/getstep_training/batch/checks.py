@@ -44,6 +44,8 @@ def check_batch(game: str, count: int = 8, **options: int) -> None:
         engine.play(drawn)
         actions += 1
         _compare(batch, engine, f"after {actions} actions")
+        every_other = np.arange(0, count, 2)
+        _compare(batch.take(every_other), engine.take(every_other), f"in copies after {actions} actions")
     _check_scores(batch, engine)
     _check_ends(batch, engine)
 
