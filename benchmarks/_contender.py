@@ -227,10 +227,11 @@ def server(
         run = ["run", str(folder), "--no-web", "--no-announce", "--plain"]
         command = [str(python) if python.exists() else sys.executable, *module, *run]
         with started(name, command, folder) as judge:
-            yield judge, judge.wait_for("start", lambda: _port(judge.output))
+            yield judge, judge.wait_for("start", lambda: port_in(judge.output))
 
 
-def _port(output: str) -> int | None:
+def port_in(output: str) -> int | None:
+    """Return the port in the output of a server or a loop; None if it does not listen yet."""
     line = next((line for line in output.splitlines() if line.startswith("Listening on ")), None)
     return None if line is None else int(line.partition(", port ")[2].rstrip(".").partition(",")[0])
 
@@ -283,7 +284,7 @@ def floor(program: Path, matches: int, *, processes: int = 1) -> Iterator[Conten
         command = [sys.executable, "-m", "benchmarks._floor", str(matches), str(processes)]
         name = "floor" if processes == 1 else f"floor, {processes} processes"
         with started(name, command, Path(above)) as loop:
-            port = loop.wait_for("start", lambda: _port(loop.output))
+            port = loop.wait_for("start", lambda: port_in(loop.output))
             socks = [connect(port, number) for number in range(2 * matches)]
             with playing(loop, program, socks):
                 yield loop
