@@ -26,7 +26,9 @@ from getstep.sprt import share_text
 from getstep_engines import GAMES
 
 GAMES_BY_DEFAULT = ("hop", "linkage", "longest_path", "pseudo_tonga", "chain_reaction")
-RULES = tuple(Agreement(resign, agree=agree) for resign in (0.2, 0.5, 0.8, 0.95) for agree in (3, 6))
+RULES = tuple(Agreement(resign, agree=agree) for resign in (0.2, 0.5, 0.8, 0.95) for agree in (3, 6)) + tuple(
+    Agreement(draw=draw, agree=6, draw_from=20) for draw in (0.02, 0.05, 0.1)
+)
 LIMITS = {"move": 0.25, "budget": 2.0}
 """Seconds, by the kind of limit: mcts then thinks for 50 ms, so that 100 games take some minutes."""
 
@@ -66,19 +68,21 @@ def _book(game: str) -> str | int:
 def table(games: Sequence[str], count: int) -> list[str]:
     """Return the table's lines in Markdown."""
     tasks = [(game, min(AT_ONCE, count - first), first) for game in games for first in range(0, count, AT_ONCE)]
-    lines = ["| game | `--resign` | `--agree` | ended early | turns saved | wrong |", "|---|--:|--:|--:|--:|---|"]
+    lines = ["| game | rule | ended early | turns saved | wrong |", "|---|---|--:|--:|---|"]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(counted, *zip(*tasks, strict=True)))
     for game in games:
         parts = [checks for checks, task in zip(found, tasks, strict=True) if task[0] == game]
         for rule, checks in zip(RULES, zip(*parts, strict=True), strict=True):
+            kind = "drawn" if rule.resign is None else "won"
             matches, ended, wrong = (
-                sum(getattr(check, name) for check in checks) for name in ("matches", "won", "won_wrongly")
+                sum(getattr(check, name) for check in checks) for name in ("matches", kind, f"{kind}_wrongly")
             )
             saved = sum(check.turns_saved for check in checks) / sum(check.turns for check in checks)
             share = f"{wrong} ({share_text(wrong, ended)})" if ended else "–"
+            words = f"--resign {rule.resign:g}" if rule.draw is None else f"--draw {rule.draw:g} --draw-from 20"
             lines.append(
-                f"| {game} | {rule.resign:g} | {rule.agree} | {ended} of {matches} | {saved:.0%} | {share} |"
+                f"| {game} | `{words} --agree {rule.agree}` | {ended} of {matches} | {saved:.0%} | {share} |"
             )
     return lines
 
