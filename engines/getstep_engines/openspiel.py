@@ -9,7 +9,8 @@
 ...
 
 A game of OpenSpiel for two players in turns, without chance and without hidden information, has the name
-``openspiel_NAME``. OpenSpiel knows the rules: `OpenSpielState.spiel` is its state, and all else is made from that.
+``openspiel_NAME``. OpenSpiel knows the rules: `OpenSpielState.spiel` is its state, from which boards, moves and
+results are made.
 
 - **Players.** Player 0 moves first, also where OpenSpiel gives that player the number 1, as in chess. If the same
   player acts again, as in dots_and_boxes, the opponent is in ``passed``.

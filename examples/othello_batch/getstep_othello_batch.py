@@ -118,7 +118,7 @@ class OthelloBatch(Batch):
         return moves
 
     def _pass_on(self) -> None:
-        """Give the turn back to the player who has moved if the opponent cannot; end the games without moves."""
+        """Pass over opponents without a legal move; end the games in which nobody has one."""
         stuck = self._running & (self._moves(self.to_move) == 0)
         self.to_move[stuck] = 1 - self.to_move[stuck]
         over = np.flatnonzero(stuck & (self._moves(self.to_move) == 0))

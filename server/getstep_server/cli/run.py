@@ -251,8 +251,9 @@ def _read_patiently(contest: Contest) -> tuple[Tournament, tuple[int, str]]:
     until = time.monotonic() + DATABASE_DOUBT_SECONDS
     while True:
         try:
+            tournament = tournament_of(contest)
             with Store(contest.database, reading=True) as store:
-                return tournament_of(contest), store.chain()
+                return tournament, store.chain()
         except (ServerAwayError, DatabaseError) as error:
             away = isinstance(error, ServerAwayError) or error.problem is DatabaseProblem.AWAY
             if not away or time.monotonic() > until:
