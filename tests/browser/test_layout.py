@@ -102,6 +102,28 @@ def test_rank_team_and_total_are_in_view_at_each_width(five_events: str, visitor
     assert barriers(page) == []
 
 
+def test_the_page_of_an_event_uses_the_width(five_events: str, visitor: Visitor) -> None:
+    page = visitor.open(f"{five_events}/event/1", WALL, color_scheme="dark")
+    page.locator(".crosstable tbody tr").nth(39).wait_for()
+    standings, ratings = (box(page, f"[aria-label={caption}]") for caption in ("Table", "Ratings"))
+    assert standings["y"] == ratings["y"]  # beside each other
+    assert ratings["x"] + ratings["width"] - standings["x"] > 0.95 * WALL[0]
+    assert page.locator(".more:visible").count() == 0  # and with all their columns
+    for size in (LAPTOP, WALL):
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        assert cut_columns(page, "[aria-label=Crosstable]") == [], size
+        assert box(page, "[aria-label=Crosstable]")["width"] > 0.95 * size[0], size
+        notes = page.locator(".note:visible")
+        assert all(box(page, ".note:visible", place)["width"] < 800 for place in range(notes.count())), size
+    assert barriers(page) == []
+    page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    page.locator("[aria-label=Crosstable]").evaluate("box => box.scrollLeft = box.scrollWidth")
+    page.locator(".crosstable tbody td:last-child").first.scroll_into_view_if_needed()
+    for part in ("td:last-child", "th"):  # a result at the end of its row, and the team
+        assert is_inside(page, f".crosstable tbody {part}"), part
+    assert no_sideways_scrolling(page)
+
+
 def test_the_foremost_board_is_large_and_in_view(five_events: str, visitor: Visitor) -> None:
     page = visitor.open(five_events, LAPTOP, color_scheme="dark")
     page.locator(".large .board svg").wait_for()
@@ -266,6 +288,10 @@ def test_the_wall_and_the_page_of_a_knockout_show_its_bracket(tmp_path: Path, vi
         )
         assert no_sideways_scrolling(page)
         assert barriers(page) == []
+        for size in (TABLET, LAPTOP, WALL):
+            page.set_viewport_size({"width": size[0], "height": size[1]})
+            assert all(is_inside(page, ".bracket > li > h3", column) for column in range(4)), size
+            assert box(page, ".bracket")["width"] > 0.95 * size[0], size
 
 
 def test_the_bracket_of_forty_teams_is_not_cut_on_the_wall(tmp_path: Path, visitor: Visitor) -> None:

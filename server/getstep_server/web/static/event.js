@@ -16,7 +16,7 @@ export function create(root) {
   const about = h("p", { class: "muted" });
   const status = h("p", { role: "status" });
   const freeze = h("p", { class: "freeze" });
-  root.append(title, about, status, freeze, ...["Bracket", "Ladder", "Table", "Crosstable", "Ratings", "Orders"].map(section));
+  root.append(title, about, status, freeze, ...["Bracket", "Ladder", "Table", "Ratings", "Crosstable", "Orders"].map(section));
   const put = (key, content) => {
     parts[key].element.hidden = content === null;
     if (content !== null) fillFitted(parts[key].content, content);
