@@ -12,6 +12,7 @@ import pytest
 
 from getstep_server.config.contest import load_contest
 from getstep_server.reports import kept_parts, match_pages, report
+from getstep_server.storage.store import Store
 from tests.support.command import Command
 from tests.support.random_results import make_up, play_on
 
@@ -78,6 +79,26 @@ def test_only_what_has_changed_is_made_again(command: Command, made: Counter[str
     # the new match, and those of the same two teams in this event, which link to it
     assert made == {"replay": made["replay"], "chain_reaction": 1}
     assert 1 <= made["replay"] <= 2
+
+
+def test_a_new_result_costs_the_parts_of_its_event(command: Command, made: Counter[str]) -> None:
+    """In one process, without a file of parts."""
+
+    def page(kept: kept_parts.KeptParts | None) -> str:
+        with Store(contest.database, reading=True) as store:
+            return report.as_html(report.load_report_data(contest, store), kept=kept)
+
+    contest = load_contest(FOLDER)
+    before = kept_parts.KeptParts()
+    page(before)
+    play_on(contest, 1)
+    made.clear()
+    after = kept_parts.KeptParts(before.parts)
+    assert page(after) == page(None)
+    assert made == {"hop": 1, "chain_reaction": 2}  # hop's only without kept parts
+    of_hop = before.parts.html.keys() & after.parts.html.keys()
+    assert (len(of_hop), len(after.parts.html)) == (2, 4)  # an event and its ratings each
+    assert len(after.parts.fits.keys() - before.parts.fits.keys()) == 1  # the ratings after the new result
 
 
 @pytest.mark.long

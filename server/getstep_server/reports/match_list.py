@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
 from getstep_server.config.contest import Contest
 from getstep_server.records.match import Match
@@ -23,8 +24,9 @@ HINTS = {
 def match_list(tournament: Tournament, matches: Iterable[Match], links: Links) -> TextTable:
     """Return the matches that have a result or a replay, in the order of their numbers."""
     contest = tournament.contest
-    shown = [match for match in matches if match.number in links.played or tournament.final_result(match)]
-    rows = [(match, tournament.final_result(match)) for match in sorted(shown, key=lambda match: match.number)]
+    in_order = sorted(matches, key=lambda match: match.number)
+    results = ((match, tournament.final_result(match)) for match in in_order)
+    rows = [(match, result) for match, result in results if result or match.number in links.played]
     replays = [links.match(match.number) for match, _ in rows]
     columns = [
         Column("match", [str(match.number) for match, _ in rows], links=replays),
@@ -37,14 +39,14 @@ def match_list(tournament: Tournament, matches: Iterable[Match], links: Links) -
         Column(
             "faults", _cells(rows, lambda result: " : ".join(map(str, result.faults)) if any(result.faults) else "")
         ),
-        Column("thought", _cells(rows, lambda result: " : ".join(f"{time:.1f}" for time in result.thought))),
+        Column("thought", _cells(rows, lambda result: "{:.1f} : {:.1f}".format(*result.thought))),
     ]
     return TextTable(columns)
 
 
 def _names(heading: str, contest: Contest, teams: Sequence[int], links: Links) -> Column:
-    names = [contest.team_name(team) for team in teams]
-    return Column(heading, names, names=True, justify="left", links=[links.team(team) for team in teams])
+    names, addresses = map(cache(contest.team_name), teams), map(cache(links.team), teams)
+    return Column(heading, list(names), names=True, justify="left", links=list(addresses))
 
 
 def _result(tournament: Tournament, match: Match, result: Result | None) -> str:

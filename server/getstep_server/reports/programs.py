@@ -38,12 +38,12 @@ def version_text(program: ProgramEntry) -> str:
 
 def programs_facts(games: Sequence[GameHead]) -> Iterator[tuple[str, str]]:
     """Yield the facts of the report about programs that the host ran, if there were any."""
-    hosted = [[program for program in programs_of(game) if program] for game in games]
-    if not any(hosted):
+    hosted = [programs for programs in map(programs_of, games) if any(programs)]
+    if not hosted:
         return
-    without = sum(any(program.sandbox == "none" for program in programs) for programs in hosted)
+    without = sum(any(program and program.sandbox == "none" for program in programs) for programs in hosted)
     how = f"{without} of them WITHOUT a sandbox" if without else "in the sandbox"
-    yield "Games with programs of the host's machine", f"{sum(map(bool, hosted))}, {how}"
+    yield "Games with programs of the host's machine", f"{len(hosted)}, {how}"
     workers = [game.worker for game in games if game.worker is not UNSET]
     if workers:
         yield "Games on a cluster", f"{len(workers)}, on {pluralize(len(set(workers)), 'worker')}"
@@ -74,6 +74,7 @@ def programs_table(
     played = Counter(
         (team.id, program.version, program.sha256, program.id_line or "")
         for game in games
+        if game.programs is not UNSET
         for team, program in zip(game.teams, programs_of(game), strict=True)
         if program is not None
     )

@@ -85,11 +85,11 @@ class Grid:
     hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def rows(self) -> list[str]:
-        """The cells of each row as HTML. The first column of names is the rows' header."""
+    def body(self) -> str:
+        """The rows as HTML. The first column of names is the rows' header."""
         header = next((column for column in self.columns if column.names), None)
         columns = (_html_cells(column, is_header=column is header) for column in self.columns)
-        return list(map("".join, zip(*columns, strict=True)))
+        return "".join(f"<tr>{''.join(cells)}\n</tr>\n" for cells in zip(*columns, strict=True))
 
 
 def _html_cells(column: Column, *, is_header: bool) -> list[str]:
@@ -229,12 +229,14 @@ def environment() -> Environment:
 
 def _page(data: ReportData, progress: Progress, kept: KeptParts) -> ReportPage:
     tables, programs = data.tournament.tables(), programs_table(data.contest, data.games, data.links.programs)
-    parts = []
+    all_results, results, parts = data.tournament.results, defaultdict[int, list[Result]](list), []
+    for result in all_results:
+        results[result.match.event].append(result)
     for event, step in _steps(data, progress):
-        parts.append(_event_html(data, event, tables.events[event.number], step, kept))
+        parts.append(_event_html(data, event, tables.events[event.number], results[event.number], step, kept))
     return ReportPage(
         name=data.contest.name,
-        facts=list(_facts(data)),
+        facts=list(_facts(data, all_results)),
         decisions=_decisions(data),
         programs=_grid("programs", "Programs of the host's machine", programs) if programs else None,
         combined=_with_teams(_combined(data.contest, tables.combined), tables.combined, data)
@@ -255,8 +257,8 @@ def _steps(data: ReportData, progress: Progress) -> Iterator[tuple[ContestEvent,
     progress(sum(sizes), sum(sizes))
 
 
-def _facts(data: ReportData) -> Iterator[tuple[str, str]]:
-    tournament, results = data.tournament, data.tournament.results
+def _facts(data: ReportData, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    tournament = data.tournament
     yield "Matches", f"{tournament.done} played of {tournament.total} paired"
     if data.frozen:
         yield "Freeze", "the results of later matches are hidden until the host reveals them"
@@ -280,9 +282,13 @@ def _minute(seconds: float) -> str:
 
 
 def _event_html(
-    data: ReportData, event: ContestEvent, rows: Sequence[Standing], step: Step, kept: KeptParts
+    data: ReportData,
+    event: ContestEvent,
+    rows: Sequence[Standing],
+    results: Sequence[Result],
+    step: Step,
+    kept: KeptParts,
 ) -> EventHtml:
-    results = [result for result in data.tournament.results if result.match.event == event.number]
     part = _event_part(data, event, rows, results)
     ratings = _ratings_html(data, event, rows, results, step, kept)
 
@@ -404,6 +410,8 @@ def _faults(results: Sequence[Result]) -> tuple[Counter[int], defaultdict[int, C
     faults: Counter[int] = Counter()
     lost: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for result in results:
+        if result.reason == Reason.FINISHED and not any(result.faults):
+            continue  # as most of them
         for team, player in zip(result.match.teams, PLAYERS, strict=True):
             faults[team] += result.faults[player]
             if result.reason != Reason.FINISHED and result.outcome_for(player) == "loss":
