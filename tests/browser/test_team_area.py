@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,17 +19,32 @@ TEAM, TOKEN = "3", "sdku-u26c-4kp4"
 REFUSED = "error: Failed to load resource: the server responded with a status of 403"
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The pages of the stored contest, served by the command."""
-    folder = tmp_path_factory.mktemp("finished") / "contest"
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """Serve the pages of the stored contest by the command; yield their address."""
     unpack("0.1.0-before-settings/finished", folder)
     with (folder / "contest.toml").open("a", encoding="utf-8") as file:
         file.write("\n[programs]\nsubmissions = true\n")
     command = [sys.executable, "-m", "getstep_server", "web", str(folder), "--host", "127.0.0.1", "--port", "0"]
     program = Program(command)
-    yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
-    program.end()
+    try:
+        yield program.expect(r"^Live page .*: (http://\S+)/$")[1]
+    finally:
+        program.end()
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The pages of a contest in which no test replaces a token."""
+    with served(tmp_path_factory.mktemp("finished") / "contest") as url:
+        yield url
+
+
+@pytest.fixture
+def own_url(tmp_path: Path) -> Iterator[str]:
+    """The pages of a contest for one test, which replaces a token."""
+    with served(tmp_path / "contest") as url:
+        yield url
 
 
 def log_in(page: Any, token: str = TOKEN) -> None:
@@ -37,9 +54,9 @@ def log_in(page: Any, token: str = TOKEN) -> None:
 
 
 @pytest.mark.long
-def test_a_team_logs_in_and_sees_its_penalties(url: str, visitor: Visitor) -> None:
+def test_a_team_logs_in_and_sees_its_penalties(own_url: str, visitor: Visitor) -> None:
     visitor.tolerated = (REFUSED,)
-    page = visitor.open(f"{url}/own")
+    page = visitor.open(f"{own_url}/own")
     sent: list[str] = []
     page.on("request", lambda request: sent.append(f"{request.url} {request.post_data}"))
     log_in(page, "kq3m-x7fd-29pt")
