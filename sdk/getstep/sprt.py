@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import combinations
-from math import inf, log, log1p, log10, sqrt
+from math import inf, isclose, log, log1p, log10, sqrt
 from typing import Literal
 
 Verdict = Literal["H0", "H1"]
@@ -56,8 +56,11 @@ MAX_ELO = 2000.0
 UNSEEN = 1e-3
 """The count that replaces 0 for a result that has not occurred: with 0, no distribution could have every mean."""
 
-BISECTIONS = 60
-"""Halvings of the interval of a tilt. The ratio is flat around the right one, so half would mostly be enough."""
+TILT_STEPS = 60
+"""The most steps to a tilt. Most need five to ten."""
+
+TILT_ERROR = 1e-12
+"""The last relative step to a tilt. The ratio is flat around the right one: its error is the square of this."""
 
 REMEMBERED = 16_384
 """The size of the cache of ratios: each question how a test stands counts all its pairs from the first one."""
@@ -251,15 +254,27 @@ def _tilt(weights: Sequence[float], mean: float) -> float:
     probability would be infinite.
     """
     # a pair has five results: 0, 1/4, ... 1
-    pulls = [(weight * (result / 4 - mean), result / 4 - mean) for result, weight in enumerate(weights)]
+    offsets = [(weight, result / 4 - mean) for result, weight in enumerate(weights)]
     low, high = -1 / (1 - mean), 1 / mean
-    for _ in range(BISECTIONS):
-        x = (low + high) / 2
-        if sum(pull / (1 + x * offset) for pull, offset in pulls) > 0:
+    x = 0.0
+    for _ in range(TILT_STEPS):
+        value = slope = 0.0
+        for weight, offset in offsets:
+            share = offset / (1 + x * offset)
+            value += weight * share
+            slope += weight * share * share
+        if value > 0:
             low = x
         else:
             high = x
-    return x
+        # Newton's step; if it leaves the interval, which it does only near its ends, bisect
+        following = x + value / slope
+        if not low < following < high:
+            following = (low + high) / 2
+        if isclose(following, x, rel_tol=TILT_ERROR):
+            break
+        x = following
+    return following
 
 
 # --- Elo, and the words -----------------------------------------------------------------------------------------
