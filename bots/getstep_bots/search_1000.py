@@ -1,4 +1,4 @@
-"""A bot for every game that simulates 1,000 moves before its own: level 3 of 6.
+"""A bot for every game that visits 1,000 positions before it plays: level 4 of 6.
 
 Try it: ``getstep play search_1000.py --team 7``
 """
@@ -12,8 +12,8 @@ from getstep_bots.counted import counted_move
 if TYPE_CHECKING:
     from getstep import Turn
 
-MOVES = 1_000
+POSITIONS = 1_000
 
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
-    return counted_move(board, is_black, turn, MOVES)
+    return counted_move(board, is_black, turn, POSITIONS)

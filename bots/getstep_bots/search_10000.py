@@ -1,4 +1,4 @@
-"""A bot for every game that simulates 10,000 moves before its own: level 5 of 6.
+"""A bot for every game that visits 10,000 positions before it plays: level 5 of 6.
 
 Try it: ``getstep play search_10000.py --team 7``
 """
@@ -12,8 +12,8 @@ from getstep_bots.counted import counted_move
 if TYPE_CHECKING:
     from getstep import Turn
 
-MOVES = 10_000
+POSITIONS = 10_000
 
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
-    return counted_move(board, is_black, turn, MOVES)
+    return counted_move(board, is_black, turn, POSITIONS)

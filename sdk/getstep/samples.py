@@ -5,7 +5,7 @@ In: nothing. Out: names. It must not know how a bot is started, nor load one.
 
 from __future__ import annotations
 
-LEVELS = ("random", "greedy", "search_1000", "search_3000", "search_10000", "search_30000")
+LEVELS = ("random", "greedy", "search_100", "search_1000", "search_10000", "search_100000")
 """The sample bots of levels 1 to 6, each stronger than the one before; docs/experiments.md has their ratings."""
 
 LEVEL_GAMES = 20

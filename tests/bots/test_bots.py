@@ -37,7 +37,7 @@ PAIRINGS = [(name, game) for name in BOTS for game in games_of(name)]
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcts, "LONGEST_THINK", 0.001)
     for name in LEVELS[2:]:
-        monkeypatch.setattr(f"getstep_bots.{name}.MOVES", 20)
+        monkeypatch.setattr(f"getstep_bots.{name}.POSITIONS", 20)
 
 
 def the_turn(game: str, **fields: Any) -> Turn:
@@ -171,15 +171,15 @@ def test_a_level_is_a_sample_bot_and_says_which() -> None:
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_level_simulates_its_number_of_moves_whatever_the_time(
+def test_a_level_visits_its_number_of_positions_whatever_the_time(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    simulated = []
+    visited = []
     simulate = mcts.simulate
 
     def counting(*args: Any) -> tuple[float, int]:
         found = simulate(*args)
-        simulated.append(found[1])
+        visited.append(1 + found[1])
         return found
 
     monkeypatch.setattr(counted, "simulate", counting)
@@ -189,8 +189,8 @@ def test_a_level_simulates_its_number_of_moves_whatever_the_time(
         for ms in (10**6, 10**9)  # it stops after some minutes, or some days
     ]
     assert moves[0] == moves[1]
-    half = simulated[: len(simulated) // 2]
-    assert half == simulated[len(simulated) // 2 :]
+    half = visited[: len(visited) // 2]
+    assert half == visited[len(visited) // 2 :]
     assert sum(half[:-1]) < 300 <= sum(half)
 
 

@@ -636,8 +636,8 @@ def test_a_level_is_a_sample_bot_of_known_strength(tmp_path: Path, capsys: pytes
     page = str(tmp_path / "r.html")
     assert practise("random", "--game", "linkage", "--level", "3", "--games", "2", "--html", page) == 0
     out = capsys.readouterr().out
-    assert "random against search_1000, linkage: 0 won, 0 drawn, 2 lost" in out
-    assert "Level 3 (search_1000) is not beaten yet: Elo -∞ [-∞, " in out
+    assert "random against search_100, linkage: 0 won, 0 drawn, 2 lost" in out
+    assert "Level 3 (search_100) is not beaten yet: Elo -∞ [-∞, " in out
 
 
 def repeated(pairs: int) -> Results:

@@ -248,7 +248,7 @@ def test_the_table_shows_ratings_with_their_margins(tmp_path: Path) -> None:
 
 # --- leagues --------------------------------------------------------------------------------------------------
 
-BOSS, HIGHER_BOSS = HOUSE_TEAMS["greedy"], HOUSE_TEAMS["search_1000"]
+BOSS, HIGHER_BOSS = HOUSE_TEAMS["greedy"], HOUSE_TEAMS["search_100"]
 
 
 def beaten(winner: int, loser: int, matches: int, after: int = 0) -> list[Played]:

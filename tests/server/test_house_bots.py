@@ -93,7 +93,7 @@ def test_house_bots_that_there_are_not(bots: object) -> None:
 def test_a_boss_is_a_house_bot_of_its_level() -> None:
     assert [get_args(HouseBot).count(bot) for bot in LEVELS] == [1] * len(LEVELS)
     assert get_args(HouseBot) == tuple(HOUSE_TEAMS)
-    assert make("arena", house_bots=[], bosses=[1, 3]).house == {RANDOM, HOUSE_TEAMS["search_1000"]}
+    assert make("arena", house_bots=[], bosses=[1, 3]).house == {RANDOM, HOUSE_TEAMS["search_100"]}
 
 
 def test_each_arena_has_the_house_bots_of_its_own_settings(tmp_path: Path) -> None:

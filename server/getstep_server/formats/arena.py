@@ -42,7 +42,7 @@ REPEAT_COST, HOUSE_COST = 150, 300
 """The cost of a repeat, and of a house bot as an opponent, in rating points of difference."""
 
 HouseBot: TypeAlias = Literal[
-    "random", "hesitant", "greedy", "mcts", "search_1000", "search_3000", "search_10000", "search_30000"
+    "random", "hesitant", "greedy", "mcts", "search_100", "search_1000", "search_10000", "search_100000"
 ]
 
 HOUSE_TEAMS: Mapping[HouseBot, int] = {
@@ -50,10 +50,10 @@ HOUSE_TEAMS: Mapping[HouseBot, int] = {
     "hesitant": 2_000_000_002,
     "greedy": 2_000_000_003,
     "mcts": 2_000_000_004,
-    "search_1000": 2_000_000_005,
-    "search_3000": 2_000_000_006,
+    "search_100": 2_000_000_005,
+    "search_1000": 2_000_000_006,
     "search_10000": 2_000_000_007,
-    "search_30000": 2_000_000_008,
+    "search_100000": 2_000_000_008,
 }
 """The team id of each sample bot that the server can start as a house bot.
 

@@ -1,6 +1,6 @@
-"""A bot for every game that simulates 3,000 moves before its own: level 4 of 6.
+"""A bot for every game that visits 100 positions before it plays: level 3 of 6.
 
-Try it: ``getstep play search_3000.py --team 7``
+Try it: ``getstep play search_100.py --team 7``
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from getstep_bots.counted import counted_move
 if TYPE_CHECKING:
     from getstep import Turn
 
-MOVES = 3_000
+POSITIONS = 100
 
 
 def get_step(board: list[list[int]], is_black: bool, turn: Turn) -> Any:
-    return counted_move(board, is_black, turn, MOVES)
+    return counted_move(board, is_black, turn, POSITIONS)
