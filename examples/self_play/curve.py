@@ -4,8 +4,8 @@ Some of the networks in ``checkpoints`` play pairs of games against the sample b
 two games of a pair begin with the same opening of the game's book, and the network is the first player in one of
 them. The results are in ``curve.csv``, and drawn in ``curve.svg``. Two processes play, the last network first.
 
-The Monte Carlo bot thinks for a fixed time of the processor: other programs on the machine do not make it weaker.
-The network's bot takes what it needs, and its mean time for a move is printed.
+The sample bots are levels 1, 2 and 4 of `getstep practice --level`. None of them counts time, so other programs on
+the machine make no bot weaker. The mean time of the bot of the network for a move is printed.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from self_play import CHECKPOINTS, GAME, HERE, Network, best_move
 from getstep import Turn
 from getstep.openings import BALANCED, drawn, find_book, state_after
 from getstep.sprt import mean_interval
-from getstep_bots import greedy, mcts, random_bot
+from getstep_bots import greedy, random_bot, search_1000
 from getstep_engines import GAMES
 
-BOTS = {"random": random_bot, "greedy": greedy, "mcts": mcts}
-COLOURS = {"random": "#56b4e9", "greedy": "#e69f00", "mcts": "#009e73"}
-DASHES = {"random": "2 4", "greedy": "9 4", "mcts": "none"}
+BOTS = {"random": random_bot, "greedy": greedy, "search_1000": search_1000}
+COLOURS = {"random": "#56b4e9", "greedy": "#e69f00", "search_1000": "#009e73"}
+DASHES = {"random": "2 4", "greedy": "9 4", "search_1000": "none"}
+A_DAY_MS = 24 * 3600 * 1000
 TABLE, PICTURE = HERE / "curve.csv", HERE / "curve.svg"
 
 
@@ -52,10 +53,8 @@ class Point:
     high: float
 
 
-def play_pair(path: Path, bot: str, mcts_seconds: float, seed: int, number: int) -> tuple[int, float, int]:
+def play_pair(path: Path, bot: str, seed: int, number: int) -> tuple[int, float, int]:
     """Play a pair of games; return how many the network won, and the time and number of its moves."""
-    mcts.LONGEST_THINK = mcts_seconds
-    mcts.perf_counter = process_time  # type: ignore[attr-defined]  # the clock that the bot imports
     network = Network.load(path)
     opening = drawn(find_book(BALANCED, GAMES[GAME], {}, "", HERE), str(seed), number)
     won, seconds, moves = 0, 0.0, 0
@@ -71,24 +70,22 @@ def play_pair(path: Path, bot: str, mcts_seconds: float, seed: int, number: int)
                 seconds, moves = seconds + process_time() - start, moves + 1
             else:
                 match = 2 * (1000 * seed + number) + mine  # the random bot plays differently in another match
-                move = BOTS[bot].get_step(board, is_black, Turn(GAME, match, turn, "network", None, 5000))
+                move = BOTS[bot].get_step(board, is_black, Turn(GAME, match, turn, "network", None, A_DAY_MS))
             state.play(move)
         won += state.outcome.winner == mine
     return won, seconds, moves
 
 
-def measure(
-    path: Path, bot: str, pairs: int, mcts_seconds: float, seed: int, play: Callable[..., Any] = map
-) -> Point:
+def measure(path: Path, bot: str, pairs: int, seed: int, play: Callable[..., Any] = map) -> Point:
     """Play so many pairs of games and print the result; ``play`` is how to map `play_pair`, by default in order."""
-    results = list(play(partial(play_pair, path, bot, mcts_seconds, seed), range(pairs)))
+    results = list(play(partial(play_pair, path, bot, seed), range(pairs)))
     counts = Counter(won for won, _, _ in results)
     share, low, high = mean_interval([counts[0], 0, counts[1], 0, counts[2]])
     with np.load(path) as file:
         point = Point(float(file["seconds"]) / 60, int(file["games"]), bot, pairs, share, low, high)
     mean = sum(seconds for _, seconds, _ in results) / sum(moves for _, _, moves in results)
     print(
-        f"{point.minutes:5.1f} min {point.games:7,} games   {bot:6} {share:6.1%} of {2 * pairs} games"
+        f"{point.minutes:5.1f} min {point.games:7,} games   {bot:11} {share:6.1%} of {2 * pairs} games"
         f" [{low:.1%}, {high:.1%}]   {1000 * mean:.0f} ms a move",
         flush=True,
     )
@@ -161,9 +158,6 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs of games a network and bot (20)")
     parser.add_argument("--last-pairs", type=int, default=100, metavar="N", help="those of the last network (100)")
     parser.add_argument("--bots", nargs="+", choices=list(BOTS), default=list(BOTS), help="against these only")
-    parser.add_argument(
-        "--mcts-seconds", type=float, default=0.01, metavar="S", help="of mcts for each move (0.01)"
-    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="the seed of the openings (1)")
     arguments = parser.parse_args()
     paths = chosen(sorted(CHECKPOINTS.glob("*.npz")))
@@ -174,7 +168,7 @@ def main() -> None:
         for path in reversed(paths):
             pairs = arguments.last_pairs if path == paths[-1] else arguments.pairs
             for bot in arguments.bots:
-                point = measure(path, bot, pairs, arguments.mcts_seconds, arguments.seed, pool.map)
+                point = measure(path, bot, pairs, arguments.seed, pool.map)
                 points.insert(0, point)
                 write(points)
     print(f"{TABLE.name} and {PICTURE.name} are in {HERE}")

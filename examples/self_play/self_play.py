@@ -55,8 +55,8 @@ LEARNING_RATE = 0.002
 COMPARED_AFTER = 10
 """The rounds between two comparisons with the best network before."""
 
-CONSIDERED = 12
-"""The actions for which a bot looks at the answers: those with the highest values."""
+MOVES_AHEAD, CONSIDERED = 3, 12
+"""How far a bot looks ahead, and the actions of each position for which it does: those with the highest values."""
 
 OPENING_MOVES = 4
 """Random moves before a game between two networks: without them, all would be the same game."""
@@ -157,16 +157,30 @@ def action_values(network: Network, batch: ChainReactionBatch) -> Floats:
     return values
 
 
+def values_ahead(network: Network, batch: ChainReactionBatch, moves: int) -> Floats:
+    """Return the value of each action after looking so many moves ahead, in the form of `action_values`.
+
+    Of each position, the `CONSIDERED` actions with the highest values are looked at further. The others have minus
+    infinity.
+    """
+    values = action_values(network, batch)
+    if moves == 1:
+        return values
+    best = values.argsort(1)[:, -CONSIDERED:]
+    boards, columns = np.nonzero(np.isfinite(np.take_along_axis(values, best, 1)))
+    actions = best[boards, columns]
+    after = batch.take(boards)
+    after.play(actions)
+    ahead = np.full_like(values, -np.inf)
+    ahead[boards, actions] = np.where(after.over, 1, -values_ahead(network, after, moves - 1).max(1))
+    return ahead
+
+
 def best_move(network: Network, board: list[list[int]], is_black: bool) -> tuple[int, int]:
-    """Return the move of a network, two moves ahead: of its best actions, that with the worst best answer."""
+    """Return the move of a network that looks `MOVES_AHEAD` moves ahead."""
     position = ChainReactionBatch(1)
     position.set_boards(np.array([board]), np.array([0 if is_black else 1]))
-    actions = action_values(network, position)[0].argsort()[::-1][:CONSIDERED]
-    actions = actions[position.legal()[0, actions]]
-    after = position.take(np.zeros(len(actions), np.intp))
-    after.play(actions)
-    values = np.where(after.over, 1, -action_values(network, after).max(1))
-    row, column = divmod(int(actions[values.argmax()]), 8)
+    row, column = divmod(int(values_ahead(network, position, MOVES_AHEAD)[0].argmax()), 8)
     return row, column
 
 

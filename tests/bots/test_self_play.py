@@ -134,7 +134,9 @@ def test_the_same_network_wins_half_of_the_games_against_itself() -> None:
 
 
 def test_the_curve_shows_each_bot() -> None:
-    points = [Point(minutes, 10, bot, 4, 0.5, 0.2, 0.8) for minutes in (0.0, 1.0) for bot in ("random", "mcts")]
+    points = [
+        Point(minutes, 10, bot, 4, 0.5, 0.2, 0.8) for minutes in (0.0, 1.0) for bot in ("random", "search_1000")
+    ]
     picture = ElementTree.fromstring(draw(points))
     lines = picture.findall("{http://www.w3.org/2000/svg}polyline")
     assert [line.get("points") for line in lines] == ["56.0,190.0 696.0,190.0", "60.0,190.0 700.0,190.0"]
