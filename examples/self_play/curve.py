@@ -104,10 +104,10 @@ def draw(points: Sequence[Point]) -> str:
         return top + (1 - share) * height
 
     lines = [
-        f'<svg viewBox="0 0 {width + 150} {height + 100}" xmlns="http://www.w3.org/2000/svg" role="img">',
+        f'<svg viewBox="0 0 {width + 200} {height + 100}" xmlns="http://www.w3.org/2000/svg" role="img">',
         "<title>Share of games that the network wins against the sample bots, by minutes of training</title>",
         '<style>text { font: 13px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #c9d1d9; }</style>',
-        f'<rect width="{width + 150}" height="{height + 100}" rx="8" fill="#161b22"/>',
+        f'<rect width="{width + 200}" height="{height + 100}" rx="8" fill="#161b22"/>',
         f'<text x="{left}" y="24">games won, with 95 % intervals</text>',
         f'<text x="{left}" y="{height + 86}">minutes of training, of one processor</text>',
     ]
