@@ -109,7 +109,7 @@ def test_an_increment_lasts_where_the_budget_alone_would_not(programs: Programs,
         "from getstep_bots import random_bot\n"
         "def get_step(board, is_black, turn):\n"
         "    if turn.match == 1 and turn.move_number in (3, 4):\n"  # its second turn, as first or second player
-        "        time.sleep(5.2)\n"
+        "        time.sleep(6)\n"
         "    return random_bot.get_step(board, is_black, turn)\n"
     )
     times = ("--budget-seconds", "5", "--increment-seconds", "60")
@@ -121,7 +121,7 @@ def test_an_increment_lasts_where_the_budget_alone_would_not(programs: Programs,
         assert verify(contest, store).played == 2
     results = results_of(contest)
     assert [result.faults for result in results] == [(0, 0), (0, 0)]
-    assert max(results[0].thought) > 5.2
+    assert max(results[0].thought) > 5.1  # the server leaves out what it was late itself
     show = programs.start(*MATCH[:-2], "show", str(kept), "1")
     assert show.wait() == 0
     assert re.search(r"^limit +5 s a game \+ 60 s a move, and 100 ms for lag$", show.output, re.MULTILINE)
