@@ -50,15 +50,15 @@ HOUSE_TEAMS: Mapping[HouseBot, int] = {
     "hesitant": 2_000_000_002,
     "greedy": 2_000_000_003,
     "mcts": 2_000_000_004,
-    "search_100": 2_000_000_005,
-    "search_1000": 2_000_000_006,
+    "search_100": 2_000_000_009,
+    "search_1000": 2_000_000_005,
     "search_10000": 2_000_000_007,
-    "search_100000": 2_000_000_008,
+    "search_100000": 2_000_000_010,
 }
 """The team id of each sample bot that the server can start as a house bot.
 
-They stand in the records, so they never change. They are near the largest id that the wire can carry: a host may
-use the students' numbers as ids, which are shorter.
+They stand in the records, so they never change; those with 6 and 8 at the end belonged to bots that are gone. They
+are near the largest id that the wire can carry: a host may use the students' numbers as ids, which are shorter.
 """
 
 _UPPER = (
