@@ -13,8 +13,19 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import self_play
 from curve import Point, chosen, draw
-from self_play import LAMBDA, SYMMETRIES, Network, action_values, best_move, cells_of, share_of, targets_of
+from self_play import (
+    LAMBDA,
+    SYMMETRIES,
+    Network,
+    action_values,
+    best_move,
+    cells_of,
+    share_of,
+    targets_of,
+    values_ahead,
+)
 
 from getstep_engines import GAMES
 from getstep_training.batch import ChainReactionBatch
@@ -101,6 +112,34 @@ def test_the_value_of_an_action_is_what_the_opponent_loses() -> None:
         cells = np.array([state.board()], np.int8).reshape(1, 64) * sign
         expected = 1 if state.outcome else -float(network.values(cells.astype(np.int8))[0])
         assert values[board, action] == pytest.approx(expected, abs=1e-5)
+
+
+def test_looking_ahead_is_the_plain_search_of_the_best_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_play, "CONSIDERED", 3)
+    network, batch = a_network(), ChainReactionBatch(4)
+    generator = np.random.default_rng(3)
+    for _ in range(10):
+        batch.play(batch.random_actions(generator))
+
+    def plain(state: ChainReactionBatch, moves: int) -> dict[int, float]:
+        values = {action: float(value) for action, value in enumerate(action_values(network, state)[0])}
+        best = sorted((action for action in values if values[action] > -np.inf), key=values.__getitem__)[-3:]
+        if moves == 1:
+            return {action: values[action] for action in values if values[action] > -np.inf}
+        found = {}
+        for action in best:
+            after = state.take(np.array([0]))
+            after.play(np.array([action]))
+            found[action] = 1.0 if after.over[0] else -max(plain(after, moves - 1).values())
+        return found
+
+    for board in range(len(batch)):
+        one = batch.take(np.array([board]))
+        for moves in (1, 2, 3):
+            ahead = values_ahead(network, batch, moves)[board]
+            expected = plain(one, moves)
+            assert set(np.flatnonzero(np.isfinite(ahead)).tolist()) == expected.keys()
+            assert [ahead[action] for action in expected] == pytest.approx([*expected.values()], abs=1e-5)
 
 
 @pytest.mark.parametrize("is_black", [True, False])
