@@ -80,7 +80,8 @@ def table(games: Sequence[str], count: int) -> list[str]:
             )
             saved = sum(check.turns_saved for check in checks) / sum(check.turns for check in checks)
             share = f"{wrong} ({share_text(wrong, ended)})" if ended else "–"
-            words = f"--resign {rule.resign:g}" if rule.draw is None else f"--draw {rule.draw:g} --draw-from 20"
+            drawn = f"--draw {rule.draw:g} --draw-from {rule.draw_from}" if rule.draw is not None else ""
+            words = drawn or f"--resign {rule.resign:g}"
             lines.append(
                 f"| {game} | `{words} --agree {rule.agree}` | {ended} of {matches} | {saved:.0%} | {share} |"
             )

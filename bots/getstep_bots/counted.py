@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SHORT = 1_000
 """The positions of the longest search without playouts.
 
-In pairs of the same number of positions, 1,000 without playouts scored more in four games than 1,000 with them, by
-90 to 230 Elo. But in longest_path, 10,000 without playouts lost to 1,000."""
+In 12 pairs each of four games, 1,000 without playouts were 90 to 230 Elo above 1,000 with them: surely so in hop
+and chain_reaction. But in 20 pairs of longest_path, 10,000 without playouts were 147 Elo below 1,000."""
 
 NO_PLAYOUT = Style(longest_playout=0, bonus=A_FEW_MOVES.bonus)
 

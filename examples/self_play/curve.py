@@ -5,7 +5,7 @@ two games of a pair begin with the same opening of the game's book, and the netw
 them. The results are in ``curve.csv``, and drawn in ``curve.svg``. Two processes play, the last network first.
 
 The sample bots are levels 1, 2 and 4 of `getstep practice --level`. None of them counts time, so other programs on
-the machine make no bot weaker. The mean time of the bot of the network for a move is printed.
+the machine make no bot weaker. The mean time of the network's bot for a move is printed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ BOTS = {"random": random_bot, "greedy": greedy, "search_1000": search_1000}
 COLOURS = {"random": "#56b4e9", "greedy": "#e69f00", "search_1000": "#009e73"}
 DASHES = {"random": "2 4", "greedy": "9 4", "search_1000": "none"}
 A_DAY_MS = 24 * 3600 * 1000
+"""The time left that the bots are told: so much that none of them stops a search early."""
+
 TABLE, PICTURE = HERE / "curve.csv", HERE / "curve.svg"
 
 

@@ -27,7 +27,7 @@ def superseded(wal: bytes | bytearray) -> int:
     """Where the first frame at or behind the middle of `wal` starts whose page is written again further on.
 
     SQLite stops reading at a damaged frame, so what follows is lost to it. The page itself is not lost:
-    a later frame has it whole. A frame that holds the last copy of its page would lose a record for good.
+    a later frame holds all of it. In a frame with the last copy of its page, a record would be lost for good.
     """
     starts = range(HEADER, len(wal) - FRAME + 1, FRAME)
     last = {bytes(wal[start : start + 4]): start for start in starts}

@@ -52,8 +52,7 @@ def test_all_protections_hold_in_debian_as_root_and_as_a_user(
         capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False,
     )  # fmt: skip
     if made.returncode:
-        # without a mirror of Debian there is no such system; other tests simulate it
-        # without a mirror of Debian's packages there is nothing to try; the other release is tried all the same
+        # no package index has this release: other tests simulate such a system, and the other releases are tried
         pytest.skip(f"Debian {release} cannot be had here: {made.stderr.strip().splitlines()[-1:]}")
     try:
         source, target = ROOT / "server" / "getstep_server", root / "opt" / "getstep_server"
