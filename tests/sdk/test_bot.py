@@ -19,7 +19,8 @@ import getstep
 from getstep import BotError, Turn
 from getstep._bot import load
 from getstep.turn import Callback, CallResult, as_move
-from getstep.wire import CLIENT_MESSAGES, Connection, Role, State, Step
+from getstep.wire import CLIENT_MESSAGES, State, Step
+from tests.support.conversations import ends
 
 TURN = Turn("hop", 12, 2, "Grashüpfer", None, 5000)
 
@@ -348,9 +349,7 @@ anything = st.recursive(
 @given(anything)
 def test_nothing_a_bot_returns_makes_its_client_hostile(value: Any) -> None:
     result = thought(value)
-    client, server = Connection(Role.CLIENT), Connection(Role.SERVER)
-    for end in (client, server):
-        end.state, end.question = State.TURN, 31
+    server, client = ends(State.TURN)
     message = getstep.wire.Raised(31, result.error) if result.error else Step(31, result.move)
     server.receive_data(client.send(message))
     assert type(server.next_event()) in CLIENT_MESSAGES
